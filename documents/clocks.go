@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// clocks measures how D1's allowance of one second works for clients whose clocks disagree.
+// clocks measures whether D1's allowance of one second in the stored time (recipe getset) is enough for
+// clients whose clocks disagree.
 var clocks = Experiment{
 	ID:   "clock-allowance",
 	Asks: "How far may clients' clocks disagree under getset?",

@@ -6,7 +6,7 @@ import "slices"
 // Java listing on are in d3_java.go.
 var d3 = slices.Concat(d3Steps, d3Owner, d3Java, d3Libraries, d3RedLock)
 
-// d3Steps are the items about the steps to an atomic acquisition with a life.
+// d3Steps are the items about the steps from EXISTS and SET to one command that sets both key and TTL.
 var d3Steps = []Item{
 	{
 		Scenario, "A service on several instances draws ten winners at noon: every instance draws, unless a distributed lock lets one alone.", []string{"set-nx-px", "exists-set"},

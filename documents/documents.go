@@ -21,15 +21,15 @@ const (
 // Item is one listing, scenario or claim of a document.
 type Item struct {
 	Kind Kind
-	// What says in one sentence what the document has at the place of the item.
+	// What says in one sentence what the document shows, tells or claims.
 	What string
 	// Recipes are the ids of the recipes that the item is about; none if the item is about any
 	// lock.
 	Recipes []string
 	// Shown are the commands that show the answer, at least one.
 	Shown []Command
-	// Answer is one or more sentences. The sentences of Measured commands follow it. Answer may be
-	// "" if there are such sentences.
+	// Answer is one or more sentences. On the page, the sentences of the Measured commands in Shown
+	// follow it. Answer may be "" if there are such commands.
 	Answer string
 }
 
@@ -39,18 +39,19 @@ type Command interface {
 	Line() string
 }
 
-// Flaw is a violated oracle with a cause.
+// Flaw is a violated oracle with a cause, such as {"exclusion", "lease-outlived"}.
 type Flaw struct{ Oracle, Cause string }
 
 // Replay runs one trial in the simulation and tells what happened.
 type Replay struct {
 	Lock, Fault, Workload string
-	// Schedule names a named schedule; "" = the drawn trial 0 of seed 1.
+	// Schedule is the name of a named schedule, such as "release.n0.1.before-1of2"; "" = the drawn
+	// trial 0 of seed 1.
 	Schedule string
-	// More are further flags.
+	// More are further flags, such as "--clients" and "2".
 	More []string
-	// Shows are flaws that the trial shows, perhaps among others. If there are none, the trial
-	// shows no flaw at all.
+	// Shows are flaws that the trial shows, perhaps among others. If Shows is empty, the trial shows
+	// no flaw at all.
 	Shows []Flaw
 }
 
@@ -66,7 +67,7 @@ func (r Replay) Line() string {
 // Measured is one figure of an experiment.
 type Measured struct {
 	Experiment string // Experiment.ID
-	// Figure is the name of the sentence in Result.Says.
+	// Figure is the name of a sentence in Result.Says.
 	Figure string
 }
 
@@ -82,8 +83,8 @@ type Test struct {
 // Line implements Command.
 func (t Test) Line() string { return "go test ./" + t.Package + " -v -run '^" + t.Name + "$'" }
 
-// Campaign runs all trials of one cell, on a testbed with something that the simulation lacks. No
-// test compares its findings with the page.
+// Campaign runs all trials of one recipe under one fault, on a testbed with something that the
+// simulation lacks, such as a Redis Cluster. No test compares its findings with the page.
 type Campaign struct{ Testbed, Lock, Fault string }
 
 // Line implements Command.
@@ -108,7 +109,7 @@ func All() []Document {
 	return []Document{{"D0", d0}, {"D1", d1}, {"D2", d2}, {"D3", d3}, {"D4", d4}}
 }
 
-// Title returns the document's title.
+// Title returns the document's title, or its ID if locks.Documents does not list it.
 func (d Document) Title() string {
 	for _, known := range locks.Documents() {
 		if known.ID == d.ID {

@@ -22,7 +22,8 @@ func eachItem(t *testing.T, do func(t *testing.T, item Item)) {
 	}
 }
 
-// Each document has items of every kind. Each recipe is named by an item of its document.
+// Each document has items of every kind. Each recipe of a document is named by one of the document's
+// items.
 func TestEveryArticleHasItsItems(t *testing.T) {
 	for _, d := range All() {
 		if d.Title() == d.ID || d.count(Listing) == 0 || d.count(Claim) == 0 || d.count(Scenario) == 0 {

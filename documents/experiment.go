@@ -8,7 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Experiment measures something that no single trial of lockstorm run or replay answers.
+// Experiment answers a question that no single trial of lockstorm run or replay answers, by a
+// measurement.
 type Experiment struct {
 	ID   string // "getset-loser"
 	Asks string // the question, in one sentence
@@ -17,8 +18,8 @@ type Experiment struct {
 	// Real says that the experiment also runs on testbeds on real time. There its figures differ
 	// from run to run.
 	Real bool
-	// OnRedis describes in sentences the results on real servers, with the command; "" = none. No
-	// test compares these figures.
+	// OnRedis describes in sentences the results of runs on real servers, with their command; "" =
+	// there were none. No test compares these figures with a fresh run.
 	OnRedis string
 	run     func(context.Context, lab) (Result, error)
 }
@@ -27,7 +28,7 @@ type Experiment struct {
 type Result struct {
 	Columns []string
 	Rows    [][]string
-	// Says holds the sentences, by the name of the figure (Measured.Figure).
+	// Says holds the sentences by name, such as "faster". Measured.Figure is such a name.
 	Says map[string]string
 }
 
@@ -67,7 +68,7 @@ func (r *Result) row(cells ...any) {
 	r.Rows = append(r.Rows, texts)
 }
 
-// says adds a sentence.
+// says adds the sentence named figure to r.Says.
 func (r *Result) says(figure, format string, args ...any) {
 	if r.Says == nil {
 		r.Says = map[string]string{}

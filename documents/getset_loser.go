@@ -16,8 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// getsetLoser measures an error that D1 calls very small and negligible: the effect of GETSET by a
-// client that loses the takeover of a dead holder's key.
+// getsetLoser measures an error that D1 calls very small and negligible: two clients try to take over a
+// dead holder's key, and the GETSET of the loser overwrites the time that the winner set.
 var getsetLoser = Experiment{
 	ID:   "getset-loser",
 	Asks: "How much does a loser's GETSET change?",
@@ -37,10 +37,9 @@ const (
 	loserMargin   = time.Second // D1's allowance in the stored time
 )
 
-// contest is the setting of a takeover: how many rivals, how long each winner works, and how long
-// the first rival pauses.
+// contest is the setting of a takeover, a row of the experiment's table.
 type contest struct {
-	rivals int
+	rivals int           // number of clients that try to take the key over
 	work   time.Duration // time that each winner works
 	pause  time.Duration // pause of the first rival before its GETSET
 }
@@ -55,14 +54,14 @@ var contests = []contest{
 
 // takeover is the outcome of the rivals' takeover of a dead client's key in one trial.
 type takeover struct {
-	moved     []int64 // by how many milliseconds each loser moved the stored time
-	cleared   bool
-	ownerless bool
-	shut      time.Duration
-	winners   int // number of clients that replaced the dead client's time
+	moved     []int64       // by how many milliseconds each loser moved the stored time
+	cleared   bool          // a loser's GETSET removed the TTL of the winner's key
+	ownerless bool          // a GETSET came after the winner had left and made a key without owner and TTL
+	shut      time.Duration // how long the ownerless key kept everybody out, at most
+	winners   int           // number of clients that replaced the dead client's time
 }
 
-// takeovers is the sum of several takeovers.
+// takeovers sums up several takeovers. two counts the trials with more than one winner.
 type takeovers struct {
 	moved                                      []int64
 	trials, contested, cleared, ownerless, two int
@@ -109,6 +108,7 @@ func runGetsetLoser(ctx context.Context, l lab) (result Result, err error) {
 	return result, nil
 }
 
+// count returns 1 for true and 0 for false.
 func count(is bool) int {
 	if is {
 		return 1
@@ -178,7 +178,7 @@ func dieBehindTheFirstCommand(ctx context.Context, env testbed.Env, r locks.Reci
 	return nil
 }
 
-// rival polls as D1 does until it has held the lock once.
+// rival polls as D1 does until it has held the lock once, or until the time until.
 func rival(ctx context.Context, env testbed.Env, i int, getset locks.Recipe, work time.Duration, seed uint64, until time.Duration) error {
 	c := env.Client(i)
 	lock, err := handle(getset, c, loserLease)
@@ -211,7 +211,7 @@ func rival(ctx context.Context, env testbed.Env, i int, getset locks.Recipe, wor
 func readTakeover(w wire) (t takeover) {
 	ran := slices.DeleteFunc(slices.Clone(w.commands), func(c history.Command) bool { return c.N == 0 || c.Exec == 0 })
 	slices.SortFunc(ran, func(a, b history.Command) int { return a.Exec - b.Exec })
-	winner, before := "", "" // the times that the first winner set and found
+	winner, before := "", "" // the time that the latest winner set; the dead client's time, which it replaced
 	for i, c := range ran {
 		switch {
 		case !is(c, "GETSET"):
@@ -227,16 +227,18 @@ func readTakeover(w wire) (t takeover) {
 		default:
 			moved := storedTime(string(c.Args[2])) - storedTime(winner)
 			t.moved = append(t.moved, max(moved, -moved))
-			was := changeBy(w.keys, c.Exec).Before // nil if nothing changed: the key had no TTL, and the same time
+			was := changeBy(w.keys, c.Exec).Before // nil if GETSET changed nothing: same time, and already no TTL
 			t.cleared = t.cleared || was != nil && was.Expires > 0
 		}
 	}
 	return t
 }
 
+// is reports whether the command has the given name.
 func is(c history.Command, name string) bool { return strings.EqualFold(string(c.Args[0]), name) }
 
-// wins reports whether the first command, a GETSET, won: the client's next command is then EXPIRE.
+// wins reports whether the first command, a GETSET, won the takeover. If so, the client's next command
+// is EXPIRE.
 func wins(ran []history.Command) bool {
 	for _, c := range ran[1:] {
 		if c.Client == ran[0].Client {

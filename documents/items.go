@@ -9,18 +9,18 @@ const (
 	readWrite = "read-write"
 )
 
-// shows is the replay of a named schedule that shows flaws.
+// shows returns the replay of a named schedule that shows flaws.
 func shows(lock, fault, workload, schedule string, flaws ...Flaw) Replay {
 	return Replay{Lock: lock, Fault: fault, Workload: workload, Schedule: schedule, Shows: flaws}
 }
 
-// drawn is the replay of the drawn trial 0 of seed 1, which shows flaws.
+// drawn returns the replay of the drawn trial 0 of seed 1, which shows flaws.
 func drawn(lock, fault, workload string, flaws ...Flaw) Replay {
 	return Replay{Lock: lock, Fault: fault, Workload: workload, Shows: flaws}
 }
 
-// holds is the replay of a trial without any flaw: the drawn trial 0 of seed 1, or a named
-// schedule.
+// holds returns the replay of a trial that shows no flaw: a named schedule, or the drawn trial 0 of
+// seed 1 if none is given.
 func holds(lock, fault, workload string, schedule ...string) Replay {
 	r := Replay{Lock: lock, Fault: fault, Workload: workload}
 	if len(schedule) > 0 {
@@ -35,7 +35,7 @@ func with(r Replay, flags string) Replay {
 	return r
 }
 
-// ofLocks is a test of package locks. here is a test of this package.
+// ofLocks returns a test of package locks. here returns a test of this package.
 func ofLocks(name string) Test { return Test{"locks", name} }
 func here(name string) Test    { return Test{"documents", name} }
 

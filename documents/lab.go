@@ -26,13 +26,14 @@ func (l lab) real() bool { return trial.RealTime(l.tb) }
 // lockName is the name of the lock in every experiment.
 const lockName = "lock-0"
 
-// wire is what happened at the nodes of one world, in order: commands and key changes.
+// wire records what happened at the nodes of one world, in order: commands and key changes.
 type wire struct {
 	commands []history.Command
 	keys     []history.KeyChange // only of testbeds on virtual time
 }
 
-// world runs body in a new world on the lab's testbed. The seed of the world is s.Seed.
+// world runs body in a new world (a testbed.Env) of the lab's testbed. The seed of the world is s.Seed,
+// not the lab's seed.
 func (l lab) world(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (w wire, err error) {
 	s.Clock = l.tb.Clock()
 	s.Commands = func(c history.Command) { w.commands = append(w.commands, c) }

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks/peers"
 )
 
-// libraries measures D3's advice to use a third party's library. It covers the Go libraries that
-// are tested here.
+// libraries measures D3's advice to use a third party's library. It covers the Go libraries of package
+// peers.
 var libraries = Experiment{
 	ID:   "libraries",
 	Asks: "What do libraries do better than the locks that D3 builds?",
@@ -21,7 +21,7 @@ var libraries = Experiment{
 	run: runLibraries,
 }
 
-// usual are the libraries in their usual configuration.
+// usual are the recipes of the libraries in their usual configuration.
 var usual = []string{"redsync", "redsync-quorum", "redislock", "rueidislock"}
 
 func runLibraries(ctx context.Context, l lab) (result Result, err error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// oneScript measures D1's second reason for a script: without a script, each attempt costs at
+// oneScript measures D1's second reason for a script: without a script, acquiring the lock takes at
 // least two round trips.
 var oneScript = Experiment{
 	ID:   "one-script",

@@ -13,7 +13,8 @@ import (
 // PageSeed is the seed of the page's experiments and of its drawn trials.
 const PageSeed = 1
 
-// Answers runs all experiments on a testbed. The map has their results by Experiment.ID.
+// Answers runs all experiments on a testbed, one after another. The map has their results by
+// Experiment.ID. An error means that the harness failed.
 func Answers(ctx context.Context, tb testbed.Testbed, seed uint64) (map[string]Result, error) {
 	results := map[string]Result{}
 	for _, e := range experiments {
@@ -41,7 +42,8 @@ compares what it shows with this page, which ` + "`make docs`" + ` makes anew.
 
 `
 
-// Page returns the text of docs/documents.md with the results of the experiments.
+// Page returns the text of docs/documents.md. results are the results of all experiments by id, as
+// Answers returns them.
 func Page(results map[string]Result) []byte {
 	var b bytes.Buffer
 	b.WriteString(pageIntro)
@@ -91,8 +93,8 @@ func (d Document) count(k Kind) (n int) {
 	return n
 }
 
-// Says returns the answer: the item's own sentences, then the sentences with figures from its
-// experiments.
+// Says returns the answer as the page shows it: the sentences of Answer, then the sentences of the
+// Measured commands, taken from results.
 func (item Item) Says(results map[string]Result) string {
 	var sentences []string
 	if item.Answer != "" {

@@ -66,8 +66,8 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// Every figure that an item names is a figure of its experiment, and every figure is named by an
-// item.
+// Every figure that an item names is a sentence of its experiment (Result.Says), and an item names every
+// such sentence.
 func TestItemsNameFiguresOfExperiments(t *testing.T) {
 	asked := map[string][]string{}
 	eachItem(t, func(t *testing.T, item Item) {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// patience measures D3's rule about timeouts: with a lease of 10 s, a RedLock client waits 5 to 50
-// ms for each node.
+// patience measures D3's rule that a RedLock client with a lease of 10 s should wait 5 to 50 ms for each
+// node.
 var patience = Experiment{
 	ID:   "node-timeout",
 	Asks: "What do too short and too long a timeout for one node cost RedLock?",
@@ -84,9 +84,9 @@ func (u usage) perAcquisition() string {
 	return fmt.Sprintf("%d; %s; %.1f", n, milli(quantile(took, 0.5)), float64(u.attempts)/float64(n))
 }
 
-// slowNodes delays the answers on each link between a client and a node by successive holds. Each
-// hold lasts 0 to 20 ms in whole microseconds, drawn independently. An answer that comes during a
-// hold arrives when the hold ends.
+// slowNodes returns a function that delays the answers on each link between a client and a node by
+// successive holds. Each hold lasts up to 20 ms in whole microseconds, drawn independently. An answer
+// that comes during a hold arrives when the hold ends.
 func slowNodes(seed uint64) func(context.Context, testbed.Env) error {
 	return func(ctx context.Context, env testbed.Env) error {
 		network, ok := env.(testbed.Network)
@@ -131,21 +131,22 @@ func slowNodes(seed uint64) func(context.Context, testbed.Env) error {
 	}
 }
 
-// slowLink is a link whose answers are held back.
+// slowLink is a link whose answers are held back by one hold after another.
 type slowLink struct {
 	link  testbed.Link
 	undo  testbed.Undo  // ends the current hold
 	until time.Duration // when the current hold ends, counted from the beginning of the first
 }
 
-// hold begins the link's next hold at the end of the last one.
+// hold begins the link's next hold, which lasts 1 to 20,000 µs. It must be called when the last hold
+// ends.
 func (l *slowLink) hold(ctx context.Context, network testbed.Network, r *rand.Rand) (err error) {
 	l.undo, err = network.Hold(ctx, l.link, testbed.Downstream)
 	l.until += time.Duration(1+r.Int64N(20_000)) * time.Microsecond
 	return err
 }
 
-// hangNodes pauses the first two nodes until the end.
+// hangNodes pauses n0 and n1 until the end of the run.
 func hangNodes(ctx context.Context, env testbed.Env) error {
 	nodes, ok := env.(testbed.Nodes)
 	if !ok {

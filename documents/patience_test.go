@@ -28,8 +28,8 @@ func TestAcquisitionsHaveNoFiguresIfThereWereNone(t *testing.T) {
 	}
 }
 
-// Answers to requests that were sent at the same time come at different times. No answer waits for
-// a hold that began after it.
+// Answers to requests that were sent at the same time come at different times. Each answer waits for
+// one hold only, so for at most 20 ms.
 func TestSlowNodesAnswerIndependently(t *testing.T) {
 	var mu sync.Mutex
 	var late []time.Duration

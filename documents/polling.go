@@ -11,8 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// polling measures D1's warning that Redis is overloaded unless the polling interval is well
-// chosen.
+// polling measures D1's warning that a badly chosen polling interval overloads Redis.
 var polling = Experiment{
 	ID:   "polling",
 	Asks: "What does the interval of polling cost Redis, and what does it give the clients?",

@@ -10,7 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// readWriteTable tries every cell of D4's table, on D4's locks and on the repaired lock.
+// readWriteTable tries every cell of D4's table on D4's two locks, and on their corrected form,
+// rw-hash-owners.
 var readWriteTable = Experiment{
 	ID:   "read-write",
 	Asks: "What do the cells of D4's table come to?",
@@ -19,7 +20,7 @@ var readWriteTable = Experiment{
 	run: runReadWriteTable,
 }
 
-// readWriteLocks are the columns: D4's two locks, and the repaired lock.
+// readWriteLocks are the columns of the table: D4's two locks, and the corrected one.
 var readWriteLocks = []string{"rw-two-keys", "rw-hash", "rw-hash-owners"}
 
 const readWriteLease = time.Second
@@ -27,7 +28,8 @@ const readWriteLease = time.Second
 // scene is one row of the table. play returns the outcome.
 type scene struct {
 	name string
-	// says holds D4's answers for its two locks; "" = D4 does not say.
+	// says holds D4's answers for its two locks: "+" for supported, "−" for not, "" if D4 does not
+	// say.
 	says [2]string
 	play func(context.Context, stage) (string, error)
 }
@@ -74,12 +76,13 @@ func runReadWriteTable(ctx context.Context, l lab) (result Result, err error) {
 // both returns the outcomes of D4's two locks.
 func both(did []string) []any { return []any{did[0], did[1]} }
 
-// stage holds three clients' handles on the lock, whose node is empty.
+// stage holds the handles of three clients on the lock of a scene.
 type stage struct {
 	read, write [3]locks.Lock
 }
 
-// scene plays a scene with one lock.
+// scene plays the scene s on an empty node with the recipe id. It returns the outcome, such as "in",
+// "kept out" or "3.0 s".
 func (l lab) scene(ctx context.Context, s scene, id string) (did string, err error) {
 	r, err := recipe(id)
 	if err != nil {
@@ -104,7 +107,7 @@ func (l lab) scene(ctx context.Context, s scene, id string) (did string, err err
 	return did, err
 }
 
-// tried names the outcome of an attempt.
+// tried names the outcome of an attempt: "in" or "kept out".
 func tried(err error) (string, error) {
 	switch {
 	case err == nil:
@@ -180,7 +183,8 @@ func oneLeaves(ctx context.Context, on stage, who int) (string, error) {
 }
 
 func sameMillisecond(ctx context.Context, on stage) (string, error) {
-	// An attempt takes less than half a millisecond in the simulation.
+	// Begin just after a full millisecond. In the simulation an attempt takes less than half a
+	// millisecond, so both attempts read the same time in milliseconds.
 	now := time.Now()
 	if err := sleep.For(ctx, now.Truncate(time.Millisecond).Add(time.Millisecond+time.Microsecond).Sub(now)); err != nil {
 		return "", err
@@ -223,7 +227,7 @@ func writerDies(ctx context.Context, on stage) (string, error) {
 	return outFor(ctx, on.write[2], on.read[0])
 }
 
-// outFor returns how long the dead holder of one lock keeps the other lock's client out.
+// outFor lets dead acquire the lock, which it never releases, and returns how long waits is kept out.
 func outFor(ctx context.Context, dead, waits locks.Lock) (string, error) {
 	if _, err := dead.TryLock(ctx); err != nil {
 		return "", err

@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 )
 
-// step is one command to a server, and the expected reply as redis-cli prints it.
+// step is one command to a server, and the expected reply as redis-cli prints it, such as "(integer) 1".
 type step struct {
 	command []any
 	want    string
@@ -54,7 +54,8 @@ func play(t *testing.T, c *redis.Client, steps ...step) {
 	}
 }
 
-// printed returns a reply as redis-cli prints it; of an error only the kind.
+// printed returns a reply as redis-cli prints it. Of an error it returns only the kind, such as
+// "(error) WRONGTYPE".
 func printed(reply any, err error) string {
 	switch {
 	case errors.Is(err, redis.Nil):
@@ -75,7 +76,8 @@ func printed(reply any, err error) string {
 	return fmt.Sprint(reply)
 }
 
-// The scripts of D2, written so that they send and answer what the document's scripts do.
+// The scripts of D2 (enter, leave, compareAndDelete) and of D1 (setAndExpire), written anew: they send
+// the same commands and return the same replies as the documents' scripts.
 const (
 	enter = `
 local free = redis.call("EXISTS", KEYS[1]) == 0

@@ -24,7 +24,7 @@ var renewal = Experiment{
 // renewing are the compared recipes: some renew, and some do not.
 var renewing = []string{"set-nx-px", "set-nx-px-watchdog", "set-nx-ex-bounded-renewal", "reentrant-hash", "reentrant-hash-watchdog", "redisson", "redisson-renews-each-lease", "redisson-lease"}
 
-// leases are the lengths of the work, in tenths of a lease.
+// leases are the durations of the work, in tenths of a lease.
 var leases = []int{8, 12, 20, 30, 60}
 
 func runRenewal(ctx context.Context, l lab) (result Result, err error) {
@@ -77,6 +77,7 @@ func runRenewal(ctx context.Context, l lab) (result Result, err error) {
 	return result, nil
 }
 
+// renewalUsers returns the users of the experiment, without work and duration.
 func renewalUsers(r locks.Recipe, seed uint64) users {
 	return users{recipe: r, clients: 3, seed: seed, ttl: time.Second, rest: 50 * time.Millisecond, retry: 20 * time.Millisecond}
 }
@@ -85,7 +86,8 @@ func renewalUsers(r locks.Recipe, seed uint64) users {
 // if a renewal comes just as the key expires, the seed decides which is first.
 const hungRuns = 20
 
-// besideHung says, over all runs, when another client acquired the lock of a hung holder.
+// besideHung says in words when another client acquired the lock of a hung holder, over all runs: for
+// example "never" or "after 1.0 to 2.0 s in 12 runs of 20".
 func (l lab) besideHung(ctx context.Context, r locks.Recipe) (string, error) {
 	var after []time.Duration
 	for n := range uint64(hungRuns) {

@@ -20,6 +20,7 @@ var tolerance = Experiment{
 	run: runTolerance,
 }
 
+// toleranceHalf is the time before the nodes die, and the time after.
 const toleranceHalf = 5 * time.Second
 
 func runTolerance(ctx context.Context, l lab) (result Result, err error) {
@@ -78,7 +79,7 @@ func perSecond(n int, in time.Duration) float64 {
 	return float64(int(10*float64(n)/in.Seconds()+0.5)) / 10
 }
 
-// longestGap returns the longest time without a grant from an instant to the end.
+// longestGap returns the longest time without a grant between from and the end.
 func (u usage) longestGap(from time.Duration) (gap time.Duration) {
 	last := from
 	for _, g := range u.grants {
@@ -89,7 +90,7 @@ func (u usage) longestGap(from time.Duration) (gap time.Duration) {
 	return max(gap, u.end-last)
 }
 
-// endNodes kills the given number of nodes, from n0 on.
+// endNodes kills the given number of nodes: n0, n1 and so on.
 func endNodes(ctx context.Context, env testbed.Env, _, nodes int) error {
 	n, ok := env.(testbed.Nodes)
 	if !ok {
@@ -103,7 +104,8 @@ func endNodes(ctx context.Context, env testbed.Env, _, nodes int) error {
 	return nil
 }
 
-// cutNodes cuts the given number of nodes, from n0 on, off from all clients.
+// cutNodes cuts the given number of nodes (n0, n1 and so on) off from the given number of clients (c0,
+// c1 and so on).
 func cutNodes(ctx context.Context, env testbed.Env, clients, nodes int) error {
 	n, ok := env.(testbed.Network)
 	if !ok {

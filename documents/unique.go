@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// unique measures D0's reason for a value that no other client has.
+// unique measures D0's reason why each client should use its own value: otherwise a late release
+// removes another client's key.
 var unique = Experiment{
 	ID:   "unique-value",
 	Asks: "What does the compare-and-delete protect if clients share a value?",
@@ -95,7 +96,7 @@ func withToken(r locks.Recipe, token string) locks.Recipe {
 	return r
 }
 
-// fixedToken is a lock whose every attempt has the same token.
+// fixedToken is a lock whose attempts all use one token.
 type fixedToken struct {
 	locks.Lock
 	chooses locks.TokenLocker

@@ -16,14 +16,14 @@ import (
 // users are clients that take one lock again and again. While the lock is busy, they try again.
 type users struct {
 	recipe  locks.Recipe
-	nodes   int // number of nodes in an independent topology
+	nodes   int // number of nodes, if the recipe needs independent nodes
 	clients int
 	seed    uint64
 	ttl     time.Duration
 	work    time.Duration // time in the critical section
 	rest    time.Duration // mean pause after the critical section
 	retry   time.Duration // mean interval between two attempts
-	lasts   time.Duration
+	lasts   time.Duration // how long the users go on
 	timeout time.Duration // the clients' timeout for a reply; 0 = the testbed's own
 	// meanwhile runs beside the users; nil = nothing.
 	meanwhile func(context.Context, testbed.Env) error
@@ -34,12 +34,12 @@ type users struct {
 	careful bool
 }
 
-// grant is one time that a client held the lock.
+// grant is one hold of a client on the lock. Its times are on the history's clock.
 type grant struct {
 	client    int
 	asked     time.Duration // when the first attempt began
 	tried     time.Duration // when the successful attempt began
-	got, left time.Duration
+	got, left time.Duration // when the client got the lock, and when it left its critical section
 	attempts  int
 }
 
@@ -49,7 +49,7 @@ type usage struct {
 	start, end time.Duration
 	grants     []grant // in order of time
 	attempts   int
-	// inVain are the lengths of the waits that the end cut short.
+	// inVain are the waits that the end cut short: how long each client had tried until then.
 	inVain []time.Duration
 }
 
@@ -127,7 +127,8 @@ func (u users) client(ctx context.Context, env testbed.Env, i int, end time.Dura
 	return did, nil
 }
 
-// at works for the given time; a careful holder stops early.
+// at is the work in the critical section. It takes the given time; a careful holder stops earlier if
+// the lease ends.
 func (u users) at(ctx context.Context, work time.Duration, lease locks.Lease, c testbed.Client) error {
 	if !u.careful {
 		return sleep.For(ctx, work)
@@ -145,8 +146,8 @@ func (u users) at(ctx context.Context, work time.Duration, lease locks.Lease, c 
 	return ctx.Err()
 }
 
-// enter tries to acquire the lock until it succeeds or the time end has come. Without success, got
-// is 0 in the returned grant.
+// enter tries to acquire the lock until it succeeds or the time end has come. Without success, the
+// returned grant has got = 0.
 func (u users) enter(ctx context.Context, env testbed.Env, i int, l locks.Lock, r *rand.Rand, end time.Duration) (grant, locks.Lease, error) {
 	g := grant{client: i, asked: env.Now()}
 	for {
@@ -166,13 +167,14 @@ func (u users) enter(ctx context.Context, env testbed.Env, i int, l locks.Lock, 
 	}
 }
 
-// about returns 0.5 to 1.5 times the mean, in whole microseconds. On the virtual clock, the
-// fractions of a microsecond differ between clients, so that no two act at the same instant.
+// about returns 0.5 to 1.5 times the mean, in whole microseconds. On the virtual clock, clients act at
+// different fractions of a microsecond. Sleeps of whole microseconds keep these fractions, so that no
+// two clients act at the same instant.
 func about(mean time.Duration, r *rand.Rand) time.Duration {
 	return max(time.Microsecond, time.Duration(float64(mean)*(0.5+r.Float64())).Round(time.Microsecond))
 }
 
-// waits returns how long each grant was waited for.
+// waits returns the wait for each grant, from the first attempt on.
 func (u usage) waits() []time.Duration {
 	var waits []time.Duration
 	for _, g := range u.grants {
@@ -203,7 +205,7 @@ func (u usage) between(from, to time.Duration) int {
 	return n
 }
 
-// ran counts the commands that reached a node while the users used the lock.
+// ran counts the commands that a node executed and that were sent while the users used the lock.
 func (u usage) ran() int {
 	n := 0
 	for _, c := range u.commands {

@@ -4,7 +4,7 @@ import "slices"
 
 // Document is a source of recipes. Recipe.Document and Flaw.Source cite it by its ID.
 type Document struct {
-	ID    string // "D0"
+	ID    string // "D0" to "D4", "R" or "K"
 	Title string
 	Gives string // the locks that the document describes
 }

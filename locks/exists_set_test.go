@@ -9,7 +9,7 @@ func TestExistsSetLetsTwoInWithNoFault(t *testing.T) {
 	ca, cb := newClient(t, 0), newClient(t, 1)
 	a, b := newLock(t, "exists-set", ca, time.Second), newLock(t, "exists-set", cb, time.Second)
 	before(ca, "SET", func() { acquire(t, b) })
-	acquire(t, a) // while b holds
+	acquire(t, a) // succeeds while b holds the lock: that is the flaw
 	if err := b.Unlock(t.Context(), Lease{}); err != nil {
 		t.Errorf("b's release: %v", err)
 	}

@@ -12,9 +12,10 @@ import (
 )
 
 // fenced is set-nx-px with a fencing token (M. Kleppmann, "How to do distributed locking", 2016):
-// the script that grants the lock also counts grants, and the guarded resource refuses a count
-// lower than one that it has seen. So a holder that is frozen past its lease does no harm. The
-// count is a Redis key: a node that loses the key hands out old fencing tokens again.
+// the script that grants the lock also counts grants, and the count is the fencing token. The
+// guarded resource refuses a token that is lower than one that it has seen. So a holder that is
+// frozen past its lease does no harm. The counter is a Redis key: a node that loses this key hands
+// out old fencing tokens again.
 //
 // The counter never expires: it is not a lock, and nobody waits for it. Unlock returns ErrNotHeld
 // if the lock's key is gone or has another client's token.
@@ -44,14 +45,14 @@ func init() {
 }
 
 var fencedFlaws = flaws(
-	// The resource refuses older fences, so these flaws violate the oracle exclusion but not the
-	// oracle resource.
+	// The resource refuses older fencing tokens, so these flaws violate the oracle "exclusion" but
+	// not the oracle "resource".
 	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(slowClocks, orphanedKey()),
 	under(losingFaults, "fence-regressed", Limit,
 		"The counter can be lost like the lock's key: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
 		kleppmann+"; fencing tokens need a counter that survives", "fencing"),
-	// If the counter starts anew, its fences are low and the resource refuses them. But if the
-	// counter missed a single grant, two holders get the same fence.
+	// A counter that starts anew gives low fencing tokens, which the resource refuses. But if the
+	// counter missed only the latest grant, two holders get the same token.
 	may([]string{"node-restart", "eviction"}, under([]string{"failover", "split-brain"}, "server-lost-key", Limit,
 		"Two primaries, or a replica that missed the last grant, give two holders the same fence, and the resource accepts both.",
 		redisFailed, "resource")),
@@ -71,7 +72,8 @@ end
 return nil`)
 
 // TryLock implements Lock. If the grant arrives after the end of its lease, TryLock releases the
-// lock and returns ErrBusy. ErrBusy is then certain: only this client could have used the grant.
+// lock and returns ErrBusy. That is certainly right: this client does not use the grant, and no
+// other client can.
 func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -97,8 +99,8 @@ func (l *fenced) Unlock(ctx context.Context, lease Lease) error {
 	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
 }
 
-// Extend implements Extender. The fence stays the same. If the reply arrives after the end of the
-// new lease, the outcome is unknown.
+// Extend implements Extender. The fencing token stays the same. If the reply arrives after the end of
+// the new lease, the outcome is unknown.
 func (l *fenced) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start := time.Now()
 	if err := extendOwned(ctx, l.client.Nodes[0], l.key, lease.Token, l.ttl); err != nil {

@@ -13,8 +13,8 @@ const (
 // flaws joins groups of flaws.
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
-// under declares one flaw for each oracle; all other properties are equal. Every complete run must
-// find the flaws under each of the faults. The first fault shows the flaws best.
+// under declares one flaw for each oracle; the flaws differ only in the oracle. Every complete run
+// must find the flaws under each of the faults. The first fault shows the flaws best.
 func under(faults []string, cause string, kind Kind, why, source string, oracles ...string) []Flaw {
 	group := make([]Flaw, 0, len(oracles))
 	for _, oracle := range oracles {
@@ -23,7 +23,7 @@ func under(faults []string, cause string, kind Kind, why, source string, oracles
 	return group
 }
 
-// may adds faults under which the flaws may show by chance.
+// may returns the group with more faults, under which the flaws may show by chance, but need not.
 func may(faults []string, group ...[]Flaw) []Flaw {
 	all := flaws(group...)
 	for i := range all {
@@ -33,7 +33,8 @@ func may(faults []string, group ...[]Flaw) []Flaw {
 }
 
 // rarely returns the group with one change: the flaw with that oracle and cause may, but need not,
-// show under these faults. The seed decides whether the faults strike in the right place.
+// show under these faults. The seed decides whether a fault strikes at the moment that shows the
+// flaw.
 func rarely(oracle, cause string, faults []string, group ...[]Flaw) []Flaw {
 	all := slices.Clone(flaws(group...))
 	for i, f := range all {
@@ -44,8 +45,8 @@ func rarely(oracle, cause string, faults []string, group ...[]Flaw) []Flaw {
 	return all
 }
 
-// mixed is the fault of flaws that need several faults at once. It combines faults at random, so a
-// run without such a flaw is no discrepancy.
+// mixed is the fault of flaws that need several faults at once. It combines faults at random. So it
+// is no discrepancy if a run does not find such a flaw.
 const mixed = "chaos"
 
 // anyFault lists all faults except mixed, for flaws that need no fault.
@@ -74,8 +75,9 @@ func without(faults []string, these ...string) []string {
 }
 
 // leaseOutlived returns the flaws that show when a client without a deadline outlives its lease:
-// the key expires and the client is not told. Only a frozen client outlives its lease. A critical
-// section takes a fraction of the lease, and so does a client's wait for a reply.
+// the key expires and the client is not told. A client that is frozen for longer than the lease
+// shows them. A late reply shows them only by chance, because a critical section and a wait for a
+// reply each take only a fraction of the lease.
 func leaseOutlived() []Flaw {
 	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen for longer than the lease goes on believing that it holds the lock, while the key expires and another gets in.",
@@ -101,14 +103,14 @@ func hungHolder(document string) []Flaw {
 		document+"; D3: work that blocks for ever keeps the lock", "liveness")
 }
 
-// slowNodes are faults that can make a client outlive its lease, if the client has already used up
-// much of the lease.
+// slowNodes are faults that delay a client's replies. The delay makes a client outlive its lease if
+// the client has already used up much of the lease.
 var slowNodes = []string{"node-pause"}
 
-// deadlineLookedAtTooEarly is leaseOutlived for a lease with a deadline. After the deadline the
-// holder no longer believes that it holds the lock, but a write to the resource that has begun
-// still goes on. A holder whose clock is set back may pass a second check and write to the
-// resource.
+// deadlineLookedAtTooEarly is leaseOutlived for a lease with a deadline. The holder checks the
+// deadline, then is frozen or works until the deadline is past, then writes to the resource. It no
+// longer believes that it holds the lock, but the write has already begun. If the holder's clock is
+// also set back, even a check after the deadline passes.
 func deadlineLookedAtTooEarly() []Flaw {
 	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause", "slow-work"}, "lease-outlived", Limit,
 		"A holder that looks at its clock, and is then frozen or at work until its deadline is past, touches the resource too late; its belief ended in time.",
@@ -123,8 +125,9 @@ func deadlineMoved(oracles ...string) []Flaw {
 		`redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, oracles...)
 }
 
-// serverLostKey returns the flaws that show when a node, or the replica that replaces it, loses an
-// acknowledged key.
+// serverLostKey returns the flaws that show when a node loses an acknowledged key, or when the
+// replica that replaces the node does not have that key. Without oracles it returns the flaws of
+// "exclusion" and "resource".
 func serverLostKey(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -150,7 +153,7 @@ func quorumLostKey(faults ...string) []Flaw {
 }
 
 // serverClock returns the flaws that show when a node's wall clock jumps forward: the key expires
-// early.
+// early. Without oracles it returns the flaws of "exclusion" and "resource".
 func serverClock(oracles ...string) []Flaw {
 	if len(oracles) == 0 {
 		oracles = []string{"exclusion", "resource"}
@@ -168,8 +171,8 @@ func prolongedKey() []Flaw {
 		redisClock, "liveness")
 }
 
-// staleTime returns the flaw that shows when the lock's key holds a time of its owner's clock and
-// the owner does not release the key. The flaw needs two faults at once.
+// staleTime returns the flaw of a lock whose key holds a time by its owner's clock. It needs two
+// faults at once: the owner's clock was ahead, and the owner does not release the key.
 func staleTime(document string) []Flaw {
 	return may([]string{"client-skew"}, under([]string{mixed}, "client-clock", Bug,
 		"A dead holder whose clock was far ahead left a time in the key, which keeps others out until their own clocks show it; Redis could have counted the time.",
@@ -183,10 +186,11 @@ func orphanedKey() []Flaw {
 	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
 }
 
-// slowClocks are faults that set a client's clock. A client that is also frozen may never learn of
-// its grant.
+// slowClocks are faults that set a client's clock. Some of their schedules also freeze the client,
+// which may then never learn of its grant.
 var slowClocks = []string{"client-skew"}
 
+// orphanedUnder is orphanedKey under the given faults.
 func orphanedUnder(faults []string) []Flaw {
 	return under(faults, "orphaned-key", Limit,
 		"A key whose holder crashed, never learnt of its grant or could not send its release keeps others out until it expires.",

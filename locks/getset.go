@@ -19,8 +19,9 @@ import (
 //
 // The client reads its clock once, before the first command. So a client that is frozen just after
 // the reading writes a past time, and another client takes the lock over at once. The clients'
-// clocks must agree to within the second. A loser's GETSET overwrites the winner's time and clears
-// the key's expiry. The bare DEL does not check the owner.
+// clocks must agree to within the extra second. If two clients see the same past time, the loser's
+// GETSET overwrites the winner's time and clears the key's expiry. The bare DEL does not check the
+// owner.
 //
 // If EXPIRE fails, the outcome is unknown, because the key holds our time. Unlock returns
 // ErrNotHeld if DEL replies 0.
@@ -61,13 +62,13 @@ var getsetFlaws = flaws(
 	may(append([]string{"client-pause", "client-skew"}, strandingFaults...), under([]string{"node-pause"}, "race", Bug,
 		"If two clients find the same time past, the second one's GETSET replaces the first one's time with its own, though it does not get the lock: the time in the key is not the holder's.",
 		"D1, first version", "ownership")),
-	// An EXPIRE that arrives just after the next holder's grant changes the key's remaining life
-	// only if a new millisecond has begun since the next holder's own EXPIRE.
+	// Many faults show this flaw only by chance: a late EXPIRE that runs in the same millisecond as
+	// the next holder's own EXPIRE does not change the key's remaining life.
 	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not compare the owner: after a pause behind the winning SETNX or GETSET it sets the TTL of another's key. And if two clients find the same time past, the second one's GETSET removes the TTL that the first one's EXPIRE gave the key.",
 		"D1, first version", "ownership")),
-	// The holder's pause outlasts the time in the key only if the pause is twice the lease (run
-	// --sweep).
+	// The time in the key is a lease and a second ahead. With a lease of 1 s, only a pause of two
+	// leases outlasts it; lockstorm run --sweep tries such pauses.
 	may([]string{"client-pause"}, under(nil, "lease-outlived", Limit,
 		"If a holder is frozen before its EXPIRE until the time in its key is past, the next client's GETSET overwrites it, since the lease is over.",
 		"D1, first version", "ownership")),

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// getsetAt makes a handle with a lease time of 1 s. Its client's wall clock is ahead of the fixed
-// clock.
+// getsetAt makes client i's getset handle with a lease time of 1 s. The client's wall clock is ahead of
+// the fixed clock by ahead.
 func getsetAt(t *testing.T, i int, ahead time.Duration) (*Client, Lock) {
 	c := newClient(t, i)
 	c.Now = func() time.Time { return clock.Add(ahead) }
@@ -77,7 +77,7 @@ func TestGetsetIsRobbedAfterAPauseBehindReadingTheClock(t *testing.T) {
 	before(c, "SETNX", func() { now = now.Add(3 * time.Second) })
 	acquire(t, l)
 	_, rival := getsetAt(t, 1, 3*time.Second)
-	acquire(t, rival) // succeeds right after the grant
+	acquire(t, rival) // succeeds although l's lease has just begun: that is the flaw
 }
 
 func TestGetsetTellsAKeyThatHoldsNoTime(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// hook is called with every command that a client sends, except for handshakes: the client sends
-// these while a command waits for its connection.
+// hook is called with every command that a client is about to send. It calls send to send the command
+// and to wait for the reply. It is not called for handshakes (HELLO and others), which the client
+// sends by itself while a command waits for its connection.
 type hook func(cmd redis.Cmder, send func() error) error
 
 func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -51,7 +52,8 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// loseReply lets the n-th command from now on run and loses its reply.
+// loseReply lets the client's n-th command on the first node run, counted from 1 and from now on, and
+// loses the reply.
 func loseReply(c *Client, n int) {
 	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
 		err := send()
@@ -63,7 +65,7 @@ func loseReply(c *Client, n int) {
 	}))
 }
 
-// before calls do once, before the client sends its next command of that name.
+// before calls do once, just before the client sends its next command of that name to the first node.
 func before(c *Client, name string, do func()) {
 	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
 		if do != nil && strings.EqualFold(cmd.Name(), name) {

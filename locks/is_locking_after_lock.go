@@ -18,12 +18,13 @@ import (
 // counts as held after all.
 //
 // This check is correct: each attempt has its own value, so a GET that finds the value proves the
-// grant. There are two flaws. First, lock counted no entry: unLock refuses without asking Redis,
-// and the key keeps everybody out until it expires. Second, if a SET arrives after the GET, no
-// client knows of its grant.
+// grant. There are two flaws. First, a lock that returned false has counted no entry in the
+// client's memory: unLock refuses without asking Redis, and the key keeps everybody out until it
+// expires. Second, if a SET arrives after the GET, no client knows of its grant.
 //
-// A lease has one entry: a grant that isLocking found cannot be re-entered. Unlock returns
-// ErrRefused without an entry. With an entry it returns nil, whatever Redis replied.
+// The recipe claims no re-entry, because a grant that isLocking found cannot be re-entered. Unlock
+// returns ErrRefused if the client has counted no entry. Otherwise it returns nil, whatever Redis
+// replied.
 type isLockingAfterLock struct{ localLock }
 
 func init() {

@@ -11,7 +11,7 @@ type Known struct {
 	Renews bool
 	// Fenced: grants carry fencing tokens, and the guarded resource refuses older ones.
 	Fenced bool
-	// Reentrant: a holder that works acquires the lock again, and asks Redis each time.
+	// Reentrant: while a holder works, it acquires the lock again, and asks Redis each time.
 	Reentrant bool
 }
 
@@ -21,12 +21,12 @@ type Known struct {
 // that works for longer than a lease that nobody renews. A violation that Limits does not list
 // breaks a promise, or a property that the lock's own commands could have kept.
 //
-// Some locks store the end of a lease in the key's value and let the next client take over an
-// expired lease. For these locks, a node's clock that is set back is enough to keep others out for
-// longer.
+// If a node's clock is set back, a key without an owner keeps others out for longer. Some locks
+// store the end of a lease in the key's value and let the next client take over an expired lease:
+// there the clock alone does this, without a second fault.
 //
-// All flaws are of kind Limit. They may show under the faults in Also, but need not show under any
-// fault.
+// All returned flaws are of kind Limit. They may show under the faults in Also; Faults is empty, so
+// no run has to find them.
 func Limits(k Known) []Flaw {
 	groups := [][]Flaw{hungHolder(anyLock), serverLostKey(), serverClock(), may([]string{"node-clock"}, prolongedKey()), lostRenewals(), extendedByOldPrimary()}
 	if k.Deadlines {
@@ -51,13 +51,13 @@ func Limits(k Known) []Flaw {
 	return limits
 }
 
-// OnlyLimits reports whether the lock is a user's own and its recipe declares only limits that need
-// not show, such as those of Limits.
+// OnlyLimits reports whether the lock is a user's own (Own) and its recipe declares only flaws of
+// kind Limit without Faults, as Limits returns them.
 func (r Recipe) OnlyLimits() bool {
 	return r.Own && !slices.ContainsFunc(r.Flaws, func(f Flaw) bool { return f.Kind != Limit || len(f.Faults) > 0 })
 }
 
-// anyLock is the source of limits that need no document.
+// anyLock is the source (Flaw.Source) of limits that no document states.
 const anyLock = "leases of any lock"
 
 // frozenOrStranded are faults that leave a key behind: nobody releases it, or its owner releases it

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 )
 
-// Limits name existing faults, oracles and causes. They excuse no violation that the lock's own
-// commands could have prevented.
+// Limits name existing faults, oracles and causes. None of their causes is a mistake of the lock's own
+// commands, such as checker.ForeignDelete.
 func TestLimitsOfAnyLeaseNameWhatExists(t *testing.T) {
 	own := []checker.Cause{
 		checker.Race, checker.ForeignDelete, checker.ForeignRenewal, checker.NoExpiry, checker.LateCommand,
@@ -36,7 +36,8 @@ func TestLimitsOfAnyLeaseNameWhatExists(t *testing.T) {
 	}
 }
 
-// Each known property of a lock narrows the lock's limits.
+// Each known property of a lock adds or removes limits. For example, "lease-outlived" under slow-work is
+// a limit only of locks that do not renew their leases.
 func TestWhatIsKnownOfALockNarrowsItsLimits(t *testing.T) {
 	excused := func(k locks.Known, oracle, cause, fault string) bool {
 		_, ok := locks.Recipe{Flaws: locks.Limits(k)}.Declares(oracle, cause, fault)

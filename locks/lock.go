@@ -9,15 +9,16 @@ import (
 
 // Results of TryLock and Unlock other than success. Any other error means that the outcome is
 // unknown: the command may or may not have run. Some documents ignore the reply to a release. Their
-// recipes ignore it too and say so: such a success is not certain.
+// recipes ignore it too: a nil from their Unlock does not prove that the lock was released. The
+// comment of such a recipe says so.
 var (
 	// ErrBusy: not acquired, somebody else holds the lock. ErrBusy is certain unless the error is
-	// also ErrPresumed. On several nodes the client's own count decides: without enough grants in
-	// time the lock is not acquired, whatever happened on single nodes.
+	// also ErrPresumed. On several nodes the client counts the grants itself: without enough grants
+	// in time it has not acquired the lock, even if some nodes have its key.
 	ErrBusy = errors.New("lock is busy")
-	// ErrPresumed accompanies ErrBusy and the error that happened: the document's code takes that
-	// error for a refusal. The caller acts as if the lock were busy, but the outcome is unknown:
-	// Redis may have granted the lock.
+	// ErrPresumed accompanies ErrBusy if an attempt failed, for example with a lost connection, and
+	// the document's code takes that error for a refusal. The caller acts as if the lock were busy,
+	// but the outcome is unknown: Redis may have granted the lock.
 	ErrPresumed = errors.New("presumed after an error")
 	// ErrRefused: the recipe refused without asking Redis. Certainly nothing happened.
 	ErrRefused = errors.New("refused by the lock handle")
@@ -25,12 +26,12 @@ var (
 	ErrNotHeld = errors.New("lock is not held")
 )
 
-// presumed returns the ErrBusy of an attempt that failed with err; the document's code takes err
-// for a refusal.
+// presumed returns the error of an attempt that failed with err, where the document's code takes
+// err for a refusal. The result is ErrBusy, ErrPresumed and err.
 func presumed(err error) error { return fmt.Errorf("%w: %w: %w", ErrBusy, ErrPresumed, err) }
 
-// Lock is one client's handle on one named lock. A handle may be used by
-// several goroutines unless its recipe says otherwise.
+// Lock is one client's handle on one named lock. A handle may be used by several goroutines unless its
+// recipe says otherwise.
 type Lock interface {
 	// TryLock makes one attempt. The error is nil (held), ErrBusy or ErrRefused; after any other
 	// error the outcome is unknown. With such an error, or with ErrPresumed, the Lease still has
@@ -53,27 +54,27 @@ type Lease struct {
 	// Monotonic: Deadline is an instant of time.Now instead, on the client's monotonic clock.
 	// Nobody can set that clock wrong.
 	Monotonic bool
-	// LostC is closed when the recipe learns that the hold ended early; nil if the recipe never
-	// reports that.
+	// LostC is closed when the recipe knows that the hold is over, for example because its deadline
+	// is past or a renewal found the key gone; nil if the recipe never reports that.
 	LostC <-chan struct{}
 }
 
-// Lost returns a channel that is closed when the recipe learns that the hold ended early.
-// The channel is nil, which blocks for ever, if the recipe never reports that.
+// Lost returns LostC, a channel that is closed when the recipe knows that the hold is over. The
+// channel is nil, so that a receive blocks for ever, if the recipe never reports that.
 func (l Lease) Lost() <-chan struct{} { return l.LostC }
 
 // Extender is implemented by locks whose lease can be prolonged on demand. Their recipes set
 // Claims.Extends.
 type Extender interface {
 	// Extend makes the lease last for the lock's TTL from now on. It returns the lease with its
-	// token and fence, and with a new deadline if leases of this lock have deadlines. ErrNotHeld:
-	// the caller certainly does not hold the lock now. Any other error: the outcome is unknown. With
-	// an error, the returned lease is meaningless.
+	// token and fencing token, and with a new deadline if leases of this lock have deadlines.
+	// ErrNotHeld: the caller certainly does not hold the lock now. Any other error: the outcome is
+	// unknown. With an error, the returned lease is meaningless.
 	Extend(ctx context.Context, l Lease) (Lease, error)
 }
 
-// TokenLocker is implemented by locks whose caller may choose the token, for example
-// the name of its instance or request.
+// TokenLocker is implemented by locks whose caller may choose the token, for example the name of its
+// instance or request.
 type TokenLocker interface {
 	// TryLockWith is TryLock with the given token, which must be unique to the caller.
 	TryLockWith(ctx context.Context, token string) (Lease, error)
@@ -88,8 +89,8 @@ type RWLocker interface {
 // Poller is implemented by locks whose document makes them wait by bounded polling (D1). For other
 // locks use Wait.
 type Poller interface {
-	// Poll calls attempts.TryLock, like the function Poll. Attempts is this lock, or a wrapper that
-	// watches each attempt of this lock.
+	// Poll calls attempts.TryLock again and again, like the function Poll. The argument attempts is
+	// this lock, or a wrapper that watches each attempt of this lock.
 	Poll(ctx context.Context, attempts Lock, interval time.Duration, maximum int) (Lease, error)
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// luaSetnxExpireFraction is D1's second version with a wrong parameter: the lease time has a
-// fraction of a second. D1 says that development rules out such a parameter. D1's tonumber accepts
-// "1.5", EXPIRE refuses it, and the script ends with an error. Redis does not undo the SETNX before
-// EXPIRE: the key stays for ever, without an expiry and without an owner.
+// luaSetnxExpireFraction is D1's second version with a wrong argument: the lease time has a fraction
+// of a second. D1 says that developers find such a mistake before production. The script's tonumber
+// accepts "1.5", EXPIRE refuses it, and the script ends with an error. Redis does not undo the SETNX
+// before EXPIRE: the key stays for ever, without an expiry and without an owner.
 //
-// D1 names no fraction. The recipe adds half a second to the whole seconds of the lease. So no
-// attempt succeeds: TryLock returns the script's error, which means an unknown outcome, or ErrBusy
-// once the key exists.
+// D1 gives no example of a wrong argument. The recipe adds half a second to the whole seconds of the
+// lease. So no attempt succeeds: TryLock returns the script's error, which means an unknown outcome,
+// or ErrBusy once the key exists.
 type luaSetnxExpireFraction struct {
 	polling
 	node redis.UniversalClient
@@ -25,7 +25,7 @@ type luaSetnxExpireFraction struct {
 	ttl  time.Duration
 }
 
-// fractionMargin is added to the lease time.
+// fractionMargin is added to the whole seconds of the lease, so that EXPIRE refuses the result.
 const fractionMargin = 500 * time.Millisecond
 
 func init() {

@@ -13,14 +13,14 @@ import (
 )
 
 // luaSetnxExpireOwner is D1's final version: the acquiring script of the second version, and a
-// release that compares the value. Each handle has one value, so all leases of a handle look alike
-// in Redis. A release that is delivered late deletes the same handle's next lease.
+// release that compares the value. Each handle has one value, so all leases of a handle have the
+// same token. A release that is delivered late deletes the same handle's next lease.
 //
 // The handle remembers whether it is locked. A locked handle refuses to lock, and an unlocked
 // handle refuses to release: the error is ErrRefused, and nothing is sent. The handle counts as
-// unlocked once a release is sent, whatever the result, and after an acquire of unknown outcome. D1
-// ignores the reply of the release's script. So Unlock returns nil even if the key was no longer
-// ours; after any error the outcome is unknown.
+// unlocked after a release, whatever its result, and after an acquire of unknown outcome. D1
+// ignores the reply of the release's script. So Unlock returns nil even if the key was gone or
+// another's; after any other error the outcome is unknown.
 type luaSetnxExpireOwner struct {
 	polling
 	node   redis.UniversalClient

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Pick is a recommended recipe for a situation. Picks declare no bugs.
+// Pick is a recommended recipe for a situation. Its recipe declares limits, but no flaw of kind Bug.
 type Pick struct {
 	ID string // the recipe's ID
 	// Have says what the user must have; it completes "you have …".
@@ -44,10 +44,10 @@ func Picks() []Pick {
 	}
 }
 
-// PicksLike returns the picks for a recipe with this id, these claims and this topology, without
-// the recipe itself. For a read-write lock these are read-write locks. For another recipe on
-// independent nodes they are locks on independent nodes; else they are locks on one node, perhaps
-// with replicas.
+// PicksLike returns the picks that can replace a recipe with this id, these claims and this
+// topology, without the recipe itself. A read-write lock gets read-write locks. Another recipe on
+// independent nodes gets locks on independent nodes. All others get locks on one node, perhaps with
+// replicas.
 func PicksLike(id string, claims history.Claims, topology Topology) []Pick {
 	return slices.DeleteFunc(Picks(), func(p Pick) bool {
 		r, ok := ByID(p.ID)

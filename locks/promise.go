@@ -8,7 +8,9 @@ import (
 )
 
 // CheckClaims returns an error that names the first implausible field of the recipe's claims for a
-// lease time and a number of nodes. With such claims a failing lock might pass.
+// lease time and a number of nodes, such as a Quorum of 0. The checker judges a lock by its claims,
+// so with implausible claims a broken lock might pass. If all fields are plausible, the error is
+// nil.
 func (r Recipe) CheckClaims(ttl time.Duration, nodes int) error {
 	c := r.Claims(ttl, nodes)
 	for _, wrong := range []struct {

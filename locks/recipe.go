@@ -24,8 +24,8 @@ type Client struct {
 	// which follows the primary if Sentinel or an operator moves it. A cluster is one
 	// *redis.ClusterClient. Recipes for a single node use Nodes[0].
 	Nodes []redis.UniversalClient
-	// Addrs are the nodes' addresses. Dial connects to them. Both are for libraries that build
-	// their own clients.
+	// Addrs are the nodes' addresses, in the order of Nodes. Dial connects to them. Both are for
+	// libraries that build their own Redis clients.
 	Addrs []string
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Now is the client's wall clock, which may be skewed. Never nil.
@@ -48,8 +48,7 @@ const (
 )
 
 // Maker returns a client's handle on the lock named key. The ttl is the lease time; recipes that
-// count in whole seconds round it up. A Maker returns an error for an empty key or a ttl below 1
-// ms.
+// count in whole seconds round it up. For an empty key or a ttl below 1 ms a Maker returns an error.
 type Maker func(key string, ttl time.Duration) (Lock, error)
 
 // Kind distinguishes a recipe's own mistake from a limit of all such locks.
@@ -64,16 +63,17 @@ const (
 	Limit Kind = "limit"
 )
 
-// Flaw is a declared weakness of a recipe, as data. Oracle, Cause and the faults are names in the
-// registries; a test checks them.
+// Flaw is a declared weakness of a recipe, as data. Oracle and Cause are names of package checker,
+// such as "exclusion" and "lease-outlived". The faults are names of package nemesis, such as
+// "client-pause".
 type Flaw struct {
 	Oracle string
 	Cause  string
 	Kind   Kind
 	Why    string // why the flaw exists, in one sentence
 	Source string // document and section, paper or Redis page
-	// Faults must show the flaw: every complete run on a deterministic testbed finds the flaw under
-	// each of them.
+	// Faults lists the faults that must show the flaw: every complete run on a deterministic testbed
+	// finds the flaw under each of them.
 	Faults []string
 	// Also lists faults under which the flaw may show by chance.
 	Also []string
@@ -86,10 +86,11 @@ type Recipe struct {
 	// the documentation; "" = there is no document.
 	Document string
 	// Library is the import path of the library that the recipe uses unmodified; "" = the recipe
-	// has its own code. The choice "all" leaves out recipes with a Library.
+	// has its own code. "lockstorm run --locks all" leaves out recipes with a Library.
 	Library string
-	// Own: the lock is a user's. It runs the standard workloads and those that its claims require.
-	// lockstorm.Main and locktest.Recipe set Own.
+	// Own: the lock is a user's, not one of this repository. It runs the standard workloads and
+	// those that its claims require. lockstorm.Main and locktest.Recipe set Own; Main leaves it
+	// false for a recipe with a Library.
 	Own      bool
 	Summary  string // acquire, release and renewal in one line
 	Topology Topology
@@ -99,12 +100,12 @@ type Recipe struct {
 	// Unrenewed is the id of the most similar recipe that does not renew its lease, so that reports
 	// can compare the two; "" = there is none.
 	Unrenewed string
-	// New binds the recipe to a client process. State that the recipe keeps per
-	// client, across keys, lives in the returned Maker.
+	// New binds the recipe to a client process. State that the recipe keeps per client, across
+	// keys, lives in the returned Maker.
 	New func(*Client) (Maker, error)
 }
 
-// Documents returns the ids in Document.
+// Documents returns the ids in Document, such as "D0" and "D2"; none if Document is "".
 func (r Recipe) Documents() []string {
 	if r.Document == "" {
 		return nil
@@ -124,7 +125,7 @@ func (r Recipe) Declares(oracle, cause, fault string) (Flaw, bool) {
 	return r.Flaws[i], true
 }
 
-// registry holds the recipes by id. Its functions are safe for concurrent use.
+// registry holds the recipes by id. The functions that use it are safe for concurrent use.
 var registry = struct {
 	sync.RWMutex
 	recipes map[string]Recipe
@@ -174,7 +175,7 @@ func ByID(id string) (Recipe, bool) {
 	return r, ok
 }
 
-// Token returns 16 random bytes in hex, unique to one attempt.
+// Token draws 16 bytes from Rand and returns them in hex. Each call returns another token.
 func (c *Client) Token() (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(c.Rand, b[:]); err != nil {

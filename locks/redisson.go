@@ -16,9 +16,9 @@ import (
 // redisson is Redisson's RLock as D3 explains it: a hash of owner and count in Lua, a watchdog, and
 // waiters that are woken by publish/subscribe. Where D3 and the library differ, the recipe follows
 // the library. The library renews at a third of the lease; D3 renews every 30 s, a whole lease (see
-// redisson-renews-each-lease). In the library a partial release runs PEXPIRE; in D3 it "returns
-// directly". The recipe's lease time is the library's lockWatchdogTimeout, 30 s by default.
-// redisson-lease has the explicit lease time, which disables the watchdog.
+// redisson-renews-each-lease). A release that is not the owner's last runs PEXPIRE in the library;
+// in D3 it "returns directly". The recipe's lease time is the library's lockWatchdogTimeout, 30 s by
+// default. redisson-lease has the explicit lease time, which disables the watchdog.
 //
 // There are four flaws: a failover loses the key; the holder is not told that a renewal failed; an
 // entry that is retried after a lost reply counts twice; a waiter that misses a wake-up waits for
@@ -67,7 +67,8 @@ var redissonFlaws = flaws(
 	leaseOutlived(), hungHolder("D3, of Redisson"), serverClock(), prolongedKey(), ownerFlaws("D3"), may([]string{"failover"}, orphanedEntry("D3", append(without(strandingFaults, "failover"), "client-pause"))),
 )
 
-// keysInMovingSlot returns the flaw of a release that names two keys.
+// keysInMovingSlot returns the flaw of a release that names two keys: Redis Cluster may refuse it
+// while the keys' slot moves to another node.
 func keysInMovingSlot() []Flaw {
 	return under([]string{slotMigration}, "orphaned-key", Limit,
 		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses a command on several keys if one of them is missing (TRYAGAIN), and the entry stays.",
@@ -229,7 +230,7 @@ const (
 	redissonRest     = 20 // divisor of the lease
 )
 
-// renew prolongs the hold. It returns false, which ends the renewal, if the owner no longer has the
+// renew prolongs the hold. It returns false, which ends the watchdog, if the owner no longer has the
 // lock or no attempt got a reply.
 func (l *redisson) renew(process context.Context) bool {
 	for range redissonAttempts {
@@ -264,6 +265,7 @@ func newRedissonRenewals(c *Client) (*redissonRenewals, error) {
 	return &redissonRenewals{owner: owner, byKey: map[string]*redissonRenewal{}}, err
 }
 
+// redissonRenewal is the renewal of one lock.
 type redissonRenewal struct {
 	entries int
 	dog     *watchdog
@@ -281,7 +283,7 @@ func (r *redissonRenewals) enter(process context.Context, key string, interval t
 	renewal.entries++
 }
 
-// leave counts one entry less, and stops the watchdog after the last entry.
+// leave removes one entry from the count, and stops the watchdog after the last entry.
 func (r *redissonRenewals) leave(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

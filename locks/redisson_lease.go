@@ -8,8 +8,9 @@ import (
 
 // redisson-lease is redisson with an explicit lease time, as in lock(leaseTime, unit). D3 says that
 // the client holds the lock for just that time. There is no watchdog: the key expires one lease
-// after the last entry or partial release, whether the work is done or not. The library reports
-// neither the loss nor a deadline, so the recipe claims no deadline.
+// after the owner's latest command, whether the work is done or not. That command is an entry, or a
+// release that leaves entries. The library reports neither the loss nor a deadline, so the recipe
+// claims no deadline.
 func init() {
 	Register(Recipe{
 		ID:       "redisson-lease",

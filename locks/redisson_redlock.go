@@ -16,18 +16,19 @@ import (
 
 // redissonRedlock is org.redisson.RedissonRedLock, which D3 names: a multi-lock over N RLocks, one
 // on each of N independent nodes. N-(N/2+1) of the nodes may fail. D3 does not show the library's
-// code, so the recipe follows the library (RedissonMultiLock, RedissonRedLock at 66863978, blocking
-// forms). The recipe uses an explicit lease time, since RedLock is about leases that end: TryLock
-// is tryLock(0, lease), Lock is lock(lease).
+// code, so the recipe follows the library (RedissonMultiLock and RedissonRedLock at commit 66863978,
+// the blocking methods). The recipe uses an explicit lease time, since RedLock is about leases that
+// end: TryLock is tryLock(0, lease), Lock is lock(lease).
 //
-// In lock(lease) the library asks one node after another. Each node gets at most an N-th of the
-// waiting time, and grants a preliminary lease of twice the waiting time. If too many nodes fail,
-// the library starts again. Once it has a majority, it sets the lease of all its grants anew.
+// lock(lease) draws a waiting time for each attempt (see Lock) and asks one node after another. Each
+// node gets at most an N-th of the waiting time, and grants a preliminary lease of twice the waiting
+// time. If too many nodes fail, the library starts again. If it has a majority when it has asked
+// all nodes or when a node fails, it sets the lease of all its grants anew.
 //
 // There are three flaws. The library never compares the elapsed time with a lease, so the first
-// grants of a majority may have expired before the last one arrives. Its PEXPIRE neither checks the
-// key's owner nor notices a missing key. One owner id serves all leases, so late commands take
-// effect on a later lease. The lease has no deadline, because the library has none.
+// grants of a majority may have expired before the last one arrives. Its PEXPIRE ignores the key's
+// owner, and ignores the reply that the key is missing. One owner id serves all leases, so late
+// commands take effect on a later lease. The lease has no deadline, because the library has none.
 //
 // The library waits 3 s for a reply and rests 1.5 s before it connects again. Both times scale with
 // the lease, as in redisson. The recipe claims no re-entry: each RLock counts its own entries.
@@ -65,6 +66,7 @@ func init() {
 	})
 }
 
+// redissonRedlockState is the state of one client process, for all keys.
 type redissonRedlockState struct {
 	owner  string
 	random *lockedRand
@@ -88,6 +90,7 @@ type lockedRand struct {
 	r  *rand.Rand
 }
 
+// between draws a duration of at least from and less than to. It returns from if to is not greater.
 func (l *lockedRand) between(from, to time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,8 +127,8 @@ func (l *redissonRedlock) Lock(ctx context.Context) (Lease, error) {
 	}
 }
 
-// tryFor is the library's tryLock(wait, lease). If ctx ends meanwhile, tryFor releases all acquired
-// locks and returns ctx's error.
+// tryFor is the library's tryLock(wait, lease). With a wait of 0 it makes one round over the nodes.
+// If ctx ends meanwhile, tryFor releases all acquired locks and returns ctx's error.
 func (l *redissonRedlock) tryFor(ctx context.Context, wait time.Duration) (Lease, error) {
 	preliminary := l.ttl
 	if wait > 0 {
@@ -177,8 +180,9 @@ func (l *redissonRedlock) rlocks(lease time.Duration) []*redisson {
 	return all
 }
 
-// ask is the library's tryLock of one RLock. If wait is positive, ask waits for a busy lock. If the
-// reply comes too late, ask releases the lock. If the connection breaks, ask does not release it.
+// ask is the library's tryLock of one RLock, and reports whether it was granted. If wait is
+// positive, ask waits for a busy lock. If no reply comes in time, ask releases the lock. If the
+// connection breaks, ask does not release it.
 func (l *redissonRedlock) ask(ctx context.Context, lock *redisson, wait time.Duration) bool {
 	var err error
 	if wait > 0 {

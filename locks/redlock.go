@@ -11,13 +11,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlock is RedLock as D3 describes it: ask N independent nodes in turn, hold the lock if a
-// majority granted it within the lease, and claim the lock for one lease from the time before the
+// redlock is RedLock as D3 describes it. The client asks N independent nodes in turn, holds the lock
+// if a majority granted it within the lease, and claims it for one lease from the time before the
 // first request. There are four flaws: elapsed time is the difference of two readings of a wall
-// clock; clock drift is not subtracted; a node that restarts empty votes twice; a deadline ends the
-// belief of a frozen client, but does not protect the resource.
+// clock; clock drift is not subtracted; a node that restarts empty grants the lock a second time; a
+// deadline ends the belief of a frozen client, but does not protect the resource.
 //
-// Unlock returns ErrNotHeld if so many nodes lacked the key that no majority can have had it.
+// Unlock returns ErrNotHeld if so many nodes did not have the client's key that no majority can have
+// had it.
 type redlock struct {
 	client *Client
 	key    string
@@ -28,9 +29,9 @@ type redlock struct {
 
 func init() { Register(RedlockWaiting(redlockPatience)) }
 
-// RedlockWaiting returns the recipe redlock with another patience. For a lease time, the function
-// patience returns how long a client waits for one node; it must return a positive duration. The
-// returned recipe is not registered. The registered recipe waits as D3 proposes.
+// RedlockWaiting returns the recipe redlock with another timeout for one node. The function patience
+// returns, for a lease time, how long a client waits for one node; it must return a positive
+// duration. RedlockWaiting does not register the recipe. The registered recipe waits as D3 proposes.
 func RedlockWaiting(patience func(ttl time.Duration) time.Duration) Recipe {
 	return Recipe{
 		ID:       "redlock",
@@ -57,8 +58,9 @@ var redlockFlaws = flaws(
 	orphanedQuorum(),
 )
 
-// orphanedQuorum is orphanedKey on a majority of nodes. A failed attempt also releases grants whose
-// reply was lost, unless the release overtakes the request.
+// orphanedQuorum is orphanedKey on a majority of nodes. Fewer faults show it for certain, because a
+// failed attempt also releases grants whose reply was lost, unless the release overtakes the
+// request.
 func orphanedQuorum() []Flaw {
 	return may(append(without(strandingFaults, "failover", "split-brain"), slowClocks...),
 		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
@@ -108,8 +110,8 @@ func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token str
 	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", life)
 }
 
-// Unlock implements Lock. ErrNotHeld: so many nodes lacked the key that no majority can have had
-// it.
+// Unlock implements Lock. ErrNotHeld: so many nodes did not have the client's key that no majority
+// can have had it.
 func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
 	majority := len(l.client.Nodes)/2 + 1
 	deleted, failed := l.giveBack(ctx, lease.Token)

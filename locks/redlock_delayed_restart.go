@@ -8,10 +8,11 @@ import (
 
 // redlock-delayed-restart is redlock-drift on nodes that stay away for one lease after they
 // restarted without their data (redis.io, "Distributed Locks with Redis": "Performance, Crash
-// Recovery and fsync"): all their earlier grants have expired when they vote again. The client is
-// redlock-drift's. The operator must keep the promise Claims.Away.
+// Recovery and fsync"): all their earlier grants have expired when they grant the lock again. The
+// client's code is that of redlock-drift. The operator must keep the nodes away; Claims.Away states
+// this promise.
 //
-// Eviction is an unnoticed loss of data: it still makes a node vote twice.
+// An eviction is an unnoticed loss of data: it still makes a node grant the lock twice.
 func init() {
 	Register(Recipe{
 		ID:       "redlock-delayed-restart",

@@ -13,11 +13,12 @@ import (
 
 // redlockDrift is RedLock as the Redis page describes it ("Distributed Locks with Redis"). It
 // differs from redlock in two ways: elapsed time is monotonic, and the possible clock drift during
-// the lease is subtracted. Three flaws remain: a node that restarts empty votes twice; nodes expire
-// keys by their wall clocks; a deadline ends the belief of a frozen client, but does not protect
-// the resource.
+// the lease is subtracted. Three flaws remain: a node that restarts empty grants the lock a second
+// time; nodes expire keys by their wall clocks; a deadline ends the belief of a frozen client, but
+// does not protect the resource.
 //
-// Unlock returns ErrNotHeld if so many nodes lacked the key that no majority can have had it.
+// Unlock returns ErrNotHeld if so many nodes did not have the client's key that no majority can have
+// had it.
 type redlockDrift struct{ redlock }
 
 func init() {
@@ -53,8 +54,8 @@ func newRedlockDrift(c *Client, key string, ttl time.Duration) (Lock, error) {
 // subtract: a hundredth of the lease, and 2 ms for the precision of Redis's expiry.
 func redlockClockDrift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// TryLock implements Lock. As in redlock, ErrBusy is certain, and a failed attempt releases
-// the key on every node.
+// TryLock implements Lock. As in redlock, ErrBusy is certain, and a failed attempt releases the key on
+// every node.
 func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
@@ -78,8 +79,8 @@ func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 }
 
 // Extend implements Extender ("Distributed Locks with Redis": "Extending the lock"): the lease goes
-// on if a majority of nodes prolonged it within the validity time. ErrNotHeld: so many nodes lacked
-// the key that no majority can have had it.
+// on if a majority of nodes prolonged it within the validity time. ErrNotHeld: so many nodes did not
+// have the client's key that no majority can have had it.
 func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start, extended := time.Now(), 0
 	var failed []error

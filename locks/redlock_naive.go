@@ -15,10 +15,10 @@ import (
 // majority granted it. There are three flaws. First, nodes have no time limit, so a node that hangs
 // delays everybody. Second, there is no validity time, so a grant may have expired before the
 // client knows of it. Third, each grant has a watchdog, which starts before the quorum is known.
-// The watchdogs share one stop channel, and each watchdog overwrites it. So the watchdogs of failed
-// or released attempts go on renewing, without checking the key's owner.
+// The field for the stop channel is shared, and each new watchdog overwrites it. So the watchdogs of
+// failed or released attempts go on renewing, without checking the key's owner.
 //
-// A client uses one object for all its acquisitions; each acquisition makes new stop channels.
+// A client uses one object for all acquisitions of a key.
 //
 // A release always succeeds: it does not wait for its results. A second release in a row panics.
 type redlockNaive struct {
@@ -56,8 +56,8 @@ var redlockNaiveFlaws = flaws(
 	rarely("ownership", "foreign-renewal", []string{"hung-work"}, under(without(anyFault, "failover", "split-brain", slotMigration), "foreign-renewal", Bug,
 		"Watchdogs outlive the attempt or the lease that started them, and their plain EXPIRE prolongs whatever lock is there by then.",
 		"D0, red lock: a watchdog per node, one stop channel", "ownership")),
-	// Watchdogs of all clients run on all nodes. Under any fault they may keep keys alive. This may
-	// keep waiting clients out, or a holder in.
+	// The watchdogs of all clients renew the key on all nodes. So under any fault the key may outlive
+	// its lease by chance: it keeps waiting clients out, or protects a holder that overran the lease.
 	may(anyFault,
 		under([]string{"client-crash", "lost-reply", "partition", "partition-requests"}, "foreign-renewal", Bug,
 			"Nothing stops the watchdogs of failed attempts: they pile up, and keep alive for ever the keys of crashed holders and keys whose release was lost.",
@@ -71,7 +71,7 @@ var redlockNaiveFlaws = flaws(
 		under([]string{mixed}, "renewal-failed", Limit, "Watchdogs that reach no majority for a whole lease lose it under the holder.",
 			"D0, red lock", "exclusion", "resource"),
 	),
-	// Replies that are lost by chance show the flaw too, if a majority's replies are lost.
+	// Other faults show this flaw only if, by chance, they lose the replies of a majority.
 	may(append([]string{"client-pause"}, without(strandingFaults, "client-crash", "failover", "split-brain")...),
 		under([]string{"lost-reply", "partition-replies"}, "false-answer", Bug,
 			"An error counts as a refusal, and only nodes that answered yes are cleaned up: an attempt whose replies are lost is told that the lock is busy, while its own keys stand on a majority and keep everybody out.",
@@ -125,16 +125,16 @@ func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redi
 }
 
 // cleanUp takes back one grant of a failed attempt. Only the nodes that answered yes are cleaned
-// up. So a request in flight may still take the key on another node afterwards.
+// up. So a request in flight may still set the key on another node afterwards.
 func (l *redlockNaive) cleanUp(node redis.UniversalClient, token string) {
 	ctx, cancel := context.WithTimeout(l.client.Context, l.ttl)
 	defer cancel()
 	_ = releaseOwned(ctx, node, l.key, token)
 }
 
-// watch is one watchdog. It overwrites the shared stop channel. In every round it reads the shared
-// channel anew. During a round it waits on the channel that it has read. So it misses a release
-// that closes a later watchdog's channel.
+// watch is one watchdog. It overwrites l.stop, the shared stop channel. At the start of each round
+// it reads l.stop, and during the round it waits on the channel that it has read. So it misses a
+// release that closes the channel of a watchdog that began during the round.
 func (l *redlockNaive) watch() {
 	l.mu.Lock()
 	l.stop = make(chan struct{})

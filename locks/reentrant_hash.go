@@ -13,8 +13,8 @@ import (
 
 // reentrantHash is D2's reentrant lock: a hash with one field, all in Lua. The field's name is the
 // owner's id, and the field's value is the owner's number of entries. The flaw: nothing tells a new
-// entry from a repeated one. If a client repeats an entry after a lost reply, its n releases are
-// one too few.
+// entry from a repeated one. If a client repeats an entry after a lost reply, the entry counts
+// twice: the client sends one release too few, and the key stays until it expires.
 //
 // Unlock returns ErrNotHeld if it does not find the owner's field.
 type reentrantHash struct {
@@ -49,8 +49,9 @@ func entriesWithoutRenewal(document string) []Flaw {
 		may([]string{"partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests", "delay"}, "lease-outlived", Limit,
 			"A holder that is frozen for longer than the lease, or whose re-entries or releases get no answer for that long, goes on believing that it holds the lock, while the key expires and another gets in.",
 			kleppmann, "exclusion")),
-		// A delayed command arrives as soon as another client has the lock. By then, that other
-		// client may have written to the resource.
+		// The fault delay delivers the holder's late command as soon as another client has the lock,
+		// and the reply tells the holder that the lock is lost. Whether the other client has written
+		// to the resource by then is chance.
 		may([]string{"delay", "partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests"}, "lease-outlived", Limit,
 			"A holder that is frozen for longer than the lease, or whose re-entries get no answer for that long, works on beside another.",
 			kleppmann, "resource")),
@@ -58,8 +59,8 @@ func entriesWithoutRenewal(document string) []Flaw {
 	)
 }
 
-// ownerFlaws returns the flaws of a lock that counts an owner's entries and whose owner has the
-// same identity for all its leases.
+// ownerFlaws returns the flaws of a lock that counts an owner's entries and whose owner uses the
+// same id for all its leases.
 func ownerFlaws(document string) []Flaw {
 	return flaws(
 		under([]string{"delay"}, "late-command", Bug,
@@ -76,8 +77,8 @@ func orphanedEntry(document string, faults []string) []Flaw {
 		document+": nothing tells a new entry from a repeated one", "liveness")
 }
 
-// ownerID returns an owner id for a Maker of a client process. All handles of the Maker belong to
-// this one owner. (In a JVM, each thread is an owner.)
+// ownerID returns an owner id, such as "c0:<32 hex digits>", for a Maker of a client process. All
+// handles of the Maker belong to this one owner. (In a JVM, each thread is an owner.)
 func ownerID(c *Client) (string, error) {
 	token, err := c.Token()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // reentrantOnHash lists the recipes that count an owner's entries in a hash.
 var reentrantOnHash = []string{"reentrant-hash", "reentrant-hash-watchdog", "redisson", "redisson-lease"}
 
-// entries returns the owner's count in the lock "k"; 0 if the owner has no entry.
+// entries returns the owner's number of entries in the lock "k"; 0 if the owner has none.
 func entries(t *testing.T, c *Client, owner string) int {
 	t.Helper()
 	n, err := c.Nodes[0].Do(t.Context(), "HSTRLEN", "k", owner).Int()

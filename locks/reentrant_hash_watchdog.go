@@ -14,7 +14,7 @@ import (
 // a whole lease, the holder loses the lock. The flaw: if an entry is counted twice or a release is
 // lost, the field stays behind, and the timer renews it for as long as the process lives.
 //
-// D2's owner is a thread: the entries of one owner come one after another. Unlock returns
+// D2's owner is a thread, so the entries of one owner come one after another. Unlock returns
 // ErrNotHeld if it does not find the owner's field.
 type reentrantHashWatchdog struct {
 	*reentrantHash
@@ -54,8 +54,8 @@ var reentrantHashWatchdogFlaws = flaws(
 		"A field that its owner does not count on any more, because it was counted twice after a lost reply or its release was lost, is renewed for as long as the process lives.",
 		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness")),
 	leaseOutlived(), hungHolder("D2, automatic renewal 1.0"), serverClock(), prolongedKey(), ownerFlaws("D2"),
-	// A client that lost a reply tries again, enters the lock once more and then renews it. So the
-	// key of a client expires only if the client is gone or cut off.
+	// A client that lost a reply tries again, enters the lock once more and then renews it. So a
+	// client's key expires, and until then keeps others out, only if the client is gone or cut off.
 	may(strandingFaults, orphanedEntry("D2", []string{"client-crash", "client-pause", "partition", "partition-requests", "split-brain"})),
 )
 
@@ -94,8 +94,8 @@ func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// renew returns false, which ends the timer, only if the field is gone. After an error the timer
-// tries again at the next tick. renew waits for a reply until the next tick.
+// renew prolongs the hash. It returns false, which ends the timer, only if the field is gone. After
+// an error the timer tries again at the next tick. renew waits for a reply until the next tick.
 func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 	defer cancel()

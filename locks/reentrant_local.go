@@ -11,8 +11,8 @@ import (
 // counts its entries. The flaw: re-entry never asks Redis. After the key has expired, the owner
 // "re-enters" a lock that another holds.
 //
-// TryLock returns ErrBusy after an error too (then also ErrPresumed). Unlock returns ErrRefused
-// without an entry. With an entry it returns nil, whatever Redis replied.
+// TryLock returns ErrBusy after an error too (then also ErrPresumed). Unlock returns ErrRefused if
+// the owner has no entry. Otherwise it returns nil, whatever Redis replied.
 type reentrantLocal struct{ localLock }
 
 func init() {
@@ -37,15 +37,16 @@ var reentrantLocalFlaws = flaws(
 	reenteredUnasked("client-pause", "slow-work"), leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// reenteredUnasked returns the flaws of an owner that re-enters a lock that another holds. Under
-// the faults in outlasting, the owner's lease is over by the time of the re-entry.
+// reenteredUnasked returns the flaws of an owner that re-enters a lock without asking Redis, while
+// another holds the lock. Under the faults in outlasting, the owner's lease is over by the time of
+// the re-entry.
 func reenteredUnasked(outlasting ...string) []Flaw {
 	return flaws(
 		under(outlasting, "lease-outlived", Bug,
 			"Re-entry counts in the client's memory and never asks Redis: after the key has expired, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
-		// While there are two primaries, no hold is certain enough to prove a re-entry wrong. But
-		// just after the second primary has appeared, another client's hold may be certain enough.
+		// While there are two primaries, the checker does not know who holds the lock, so it calls no
+		// re-entry wrong. But just after the second primary has appeared, it may still know.
 		may([]string{"node-restart", "split-brain"}, under([]string{"failover", "eviction"}, "server-lost-key", Bug,
 			"Re-entry counts in the client's memory and never asks Redis: after the node has lost the key, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy")),
@@ -80,8 +81,9 @@ func (l localLock) Unlock(ctx context.Context, lease Lease) error {
 type localLocks struct {
 	client  *Client
 	renewal *boundedRenewal
-	// calls has room for the one call that may run. Nothing interrupts a waiting call. A sync.Mutex
-	// would not do, because a virtual clock stands still while a goroutine waits for a Mutex.
+	// calls has room for one element, which the running call puts in and takes out. Nothing
+	// interrupts a waiting call. A sync.Mutex would not do, because a virtual clock stands still
+	// while a goroutine waits for a Mutex.
 	calls chan struct{}
 	holds map[string]localHold // by key
 }
@@ -91,6 +93,7 @@ func newLocalLocks(c *Client) (*localLocks, error) {
 	return &localLocks{client: c, renewal: renewal, calls: make(chan struct{}, 1), holds: map[string]localHold{}}, err
 }
 
+// localHold is an owner's hold on one lock, as the owner remembers it.
 type localHold struct {
 	count int
 	token string // sent to Redis at the first entry
@@ -125,8 +128,9 @@ func (a *localLocks) lock(ctx context.Context, key string, ttl time.Duration, re
 	return Lease{Token: token}, nil
 }
 
-// unLock counts one entry less. At the last entry it first removes the hold and then sends the
-// release. It ignores the release's result. This release stops all renewals of the client process.
+// unLock removes one entry from the count. At the last entry it removes the hold, stops all renewals
+// of the client process, for other locks too, and sends the release. It ignores the release's
+// result.
 func (a *localLocks) unLock(ctx context.Context, key, token string) error {
 	defer a.synchronized()()
 	hold, ok := a.holds[key]

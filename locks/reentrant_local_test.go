@@ -45,7 +45,7 @@ func TestLocalReentryEntersWhatAnotherHolds(t *testing.T) {
 	lease := acquire(t, a)
 	expireNow(t, ca, "k")
 	acquire(t, b)
-	acquire(t, a) // succeeds: that is the flaw
+	acquire(t, a) // succeeds although b holds the lock: that is the flaw
 	if err := a.Unlock(t.Context(), lease); err != nil {
 		t.Errorf("release of the inner entry: %v", err)
 	}

@@ -26,7 +26,8 @@ func keyed(t *testing.T, recipe string, c *Client, n int) []Lock {
 	return all
 }
 
-// checkRenewals compares the times of a key's renewals, to the millisecond.
+// checkRenewals checks the times of a key's renewals, to the millisecond, counted from the start of the
+// node.
 func checkRenewals(t *testing.T, n *virtualNode, key string, want ...time.Duration) {
 	t.Helper()
 	got := n.times("compare-and-expire", key)

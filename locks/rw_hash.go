@@ -12,11 +12,11 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwHash is the write lock of D4's read-write lock for a cluster. One hash holds the time of the
-// latest reader and the time of the writer, by the clients' own clocks. There are three flaws. A
-// second reader overwrites the first reader's time, so its release lets a writer in beside the
-// first reader. The clients' clocks decide whose entry still counts. Clients that enter in the same
-// millisecond are the same owner.
+// rwHash is the write lock of D4's read-write lock for a cluster. One hash holds the time at which
+// the latest reader entered and the time at which the writer entered, by the clients' own clocks.
+// There are three flaws. A second reader overwrites the first reader's time, so its release lets a
+// writer in beside the first reader. The clients' clocks decide whose entry still counts. Clients
+// that enter in the same millisecond are the same owner.
 //
 // The release script returns nothing, so Unlock never returns ErrNotHeld.
 type rwHash struct {
@@ -150,6 +150,7 @@ func (l *rwHash) try(ctx context.Context, enter *script, more ...any) (Lease, er
 	return Lease{Token: strconv.FormatInt(now, 10)}, acquired(reply, l.key)
 }
 
+// forget removes the lease's time from the field, "read" or "write", if the time is still there.
 func (l *rwHash) forget(ctx context.Context, field string, lease Lease) error {
 	err := hashForget.Run(ctx, l.client.Nodes[0], []string{l.key}, field, lease.Token).Err()
 	if err != nil && !errors.Is(err, redis.Nil) {

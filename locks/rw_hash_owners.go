@@ -8,9 +8,9 @@ import (
 )
 
 // rwHashOwners is the write lock of a corrected rw-hash. One hash has a field for each reader and
-// one for the writer. Each field has its own deadline by the server's clock. Clients never
-// overwrite or remove another client's field, and client clocks do not matter. A crashed client's
-// field ends at its own deadline, however many clients follow.
+// one for the writer. Each field has its own deadline by the node's clock. Clients never overwrite
+// or remove another client's field before its deadline, and client clocks do not matter. A crashed
+// client's field ends at its own deadline, even if later readers prolong the hash.
 //
 // Unlock returns ErrNotHeld if it does not find the caller's field.
 type rwHashOwners struct {
@@ -41,8 +41,8 @@ var rwHashOwnersFlaws = flaws(
 	deadlineLookedAtTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(slowClocks, orphanedKey()),
 )
 
-// readerMoved is deadlineMoved for readers. It shows only if a writer happens to get in beside the
-// frozen reader.
+// readerMoved is deadlineMoved for a read-write lock. Under client-skew it may not show: if the frozen
+// client is a reader, it shows only if a writer gets in next.
 func readerMoved() []Flaw {
 	group := deadlineMoved("exclusion", "resource")
 	for i := range group {

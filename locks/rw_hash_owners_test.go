@@ -82,7 +82,7 @@ func TestADeadReaderIsOutWhenItsOwnTimeIsOver(t *testing.T) {
 	dead := newLock(t, "rw-hash-owners", c, 100*time.Millisecond).(RWLocker).Read()
 	read, write := rw(t, "rw-hash-owners", newClient(t, 1)) // a lease of 1.5 s
 	acquire(t, dead)
-	lease := acquire(t, read) // gives the hash a longer life
+	lease := acquire(t, read) // the hash now outlives the dead reader's field
 	eventually(t, "the dead reader's time is over", func() bool {
 		held, err := read.TryLock(t.Context())
 		if err == nil {

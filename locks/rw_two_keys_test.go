@@ -105,7 +105,7 @@ func TestTwoKeysReaderLeavingFirstLetsWriterInBesideTheOthers(t *testing.T) {
 	if err := first.Unlock(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
-	acquire(t, write) // succeeds: that is the flaw
+	acquire(t, write) // succeeds beside the other reader: that is the flaw
 	if err := second.Unlock(t.Context(), late); !errors.Is(err, ErrNotHeld) {
 		t.Errorf("release of the other reader: got %v, want ErrNotHeld", err)
 	}

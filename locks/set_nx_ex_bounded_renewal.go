@@ -16,7 +16,8 @@ import (
 // sleeps a whole lease between renewals, so each renewal but the first races the key's expiry. The
 // thread ends after four renewals, even if the lock is still held. Each client has one stop flag,
 // so the release of one lock ends the renewal of all others. Each client has ten renewal threads,
-// and the thread of a released lock stays occupied while it sleeps.
+// and the thread of a released lock stays occupied while it sleeps, so an eleventh lock may have to
+// wait for a thread.
 //
 // D3 only logs errors. So TryLock returns ErrBusy after an error too (then also ErrPresumed), and
 // Unlock always returns nil.
@@ -114,24 +115,25 @@ const (
 	boundedRenewals = 4
 	// mostRenewals is the size of D3's pool of threads.
 	mostRenewals = 10
-	// failedRenewal is the minimum duration of a failed renewal, about that of a refused
-	// connection. After many failures go-redis fails at once, without dialling. Without
-	// failedRenewal the loop would then only burn CPU.
+	// failedRenewal is the pause after a failed renewal, about as long as a refused connection
+	// takes. D3 does not pause. But after many failures go-redis fails at once, without dialling,
+	// and a loop without a pause would only burn CPU.
 	failedRenewal = time.Millisecond
 	// oversleep is added to each sleep, because any real sleep ends a little late. On a virtual
-	// clock, renewal and holder sleep for round times. Without oversleep both could wake at the
-	// same instant, in an undefined order.
+	// clock, the renewal and its holder sleep for round times. Without oversleep both could wake at
+	// the same instant, in an undefined order.
 	oversleep = time.Nanosecond
 )
 
-// renewalThreads is D3's pool of threads. If all threads are busy, further tasks queue in order,
-// even for longer than the leases that they are to renew. Tasks end soon after the client process.
+// renewalThreads is D3's pool of threads. If all threads are busy, further tasks wait in a queue, even
+// for longer than the leases that they are to renew. Tasks end soon after the client process.
 type renewalThreads struct {
 	mu    sync.Mutex
 	busy  int
 	queue []func()
 }
 
+// submit runs the task on a free thread, or appends it to the queue if there is none.
 func (p *renewalThreads) submit(task func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,8 +183,8 @@ func (r *boundedRenewal) stop() { r.open.Store(false) }
 
 // run renews at once and then after each sleep of a whole lease. It checks the stop flag only
 // before a renewal, so the task of a released lock sleeps on. It ignores the reply: a lost key, or
-// another client's key, counts as renewed. An error skips both the count and the sleep, so the loop
-// spins.
+// another client's key, counts as renewed. After an error it does not sleep for a lease, and does
+// not count the renewal: it tries again after failedRenewal.
 func (r *boundedRenewal) run(ctx context.Context, c redis.Scripter, key, token string, ttl time.Duration) {
 	for n := 0; n < boundedRenewals && r.open.Load() && ctx.Err() == nil; {
 		pause := failedRenewal

@@ -49,7 +49,8 @@ func TestBoundedRenewalLeavesAnothersKeyAlone(t *testing.T) {
 	}
 }
 
-// diaryOf answers scripts. It records each script's key and its time by the bubble's clock.
+// diaryOf is a redis.Scripter that answers each script with reply and err. It records when the script
+// ran for each key, counted from start by the clock of the synctest bubble.
 type diaryOf struct {
 	redis.Scripter
 	start time.Time

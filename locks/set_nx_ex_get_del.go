@@ -32,7 +32,8 @@ func init() {
 			return oneNodeClaims("set-nx-ex-get-del", ttl, wholeSeconds(ttl))
 		},
 		Flaws: flaws(
-			// If a node dies, the connection dies too, and DEL is not sent.
+			// If a node dies between GET and DEL, the connection dies too, and the client sends no
+			// DEL. So faults that kill a node show this flaw only by chance.
 			may([]string{"node-pause", "node-restart", "failover", "split-brain", "node-clock"}, foreignDelete(
 				"If the key expires, or the node loses it, between GET and DEL, the DEL removes another's lock and lets a third in.",
 				"D3: GET and DEL are not one step; "+redisOwner, "client-pause", "delay", "eviction")),

@@ -17,8 +17,8 @@ import (
 // own key keeps everybody out, the client included, until it expires. A GET could have shown the
 // client that the key holds its own token.
 //
-// A repeated release may find no key because the first sending removed the key. ErrNotHeld is right
-// in that case too.
+// A repeated release may find no key because the first release removed it, though its reply was
+// lost. ErrNotHeld is right in that case too.
 type setNXEXRetry struct {
 	client *Client
 	key    string
@@ -73,8 +73,8 @@ func (l *setNXEXRetry) Unlock(ctx context.Context, lease Lease) error {
 	return execute(ctx, func() error { return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token) })
 }
 
-// execute is RedisUtil.execute: it calls once, and once more after a connection error. A failed
-// dial does not count as a connection error, because D3 takes the connection from the pool before.
+// execute is RedisUtil.execute: it calls once, and once more after a connection error. A failed dial
+// does not count as a connection error, because D3's pool dials before execute makes the call.
 func execute(ctx context.Context, call func() error) error {
 	err := call()
 	if connectionLost(err) && ctx.Err() == nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXPXWait is set-nx-px on a primary with replicas. The client holds the lock only if some
-// replicas have the key too (WAIT on the connection that sent the SET). WAIT is no consensus: any
+// setNXPXWait is set-nx-px on a primary with replicas. The client holds the lock only if at least
+// one replica has the key too (WAIT on the connection that sent the SET). WAIT is no consensus: any
 // replica may be promoted, even one that did not acknowledge the key.
 //
-// With too few acknowledgements TryLock releases the key and returns ErrBusy. Unlock returns
-// ErrNotHeld if the key is gone or has another's token.
+// Without such a replica TryLock releases the key and returns ErrBusy. Unlock returns ErrNotHeld if
+// the key is gone or has another's token.
 type setNXPXWait struct {
 	client *Client
 	key    string

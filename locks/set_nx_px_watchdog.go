@@ -9,16 +9,16 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setNXPXWatchdog is D0's mutex with a watchdog: SET NX PX, and while the lock is held a plain
-// EXPIRE at every third of the lease. There are two flaws: the watchdog never checks the owner of
-// the key that it prolongs, and the watchdog ends silently at the first error or missing key.
+// setNXPXWatchdog is D0's mutex with a watchdog: SET NX PX, and then a plain EXPIRE at every third of
+// the lease until the release. There are two flaws: the watchdog never checks the owner of the key
+// that it prolongs, and the watchdog ends silently at the first error or missing key.
 //
 // D0's Lock has one value and one stop channel. In this recipe each lease has its own value and
 // channel, as if the service made a new Lock for each critical section. In
 // set-nx-px-watchdog-reused all leases share one Lock.
 //
-// Unlock returns nil whatever the script replied, as in D0. So a holder whose key is gone, or
-// belongs to another client, hears of a success.
+// Unlock returns nil whatever the script replied, as in D0. So it returns nil even to a holder whose
+// key is gone or belongs to another client.
 type setNXPXWatchdog struct {
 	watchedMutex
 
@@ -55,11 +55,12 @@ var setNXPXWatchdogFlaws = flaws(
 	leaseOutlived(), hungHolder("D0: the watchdog"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// plainExpire returns the flaws of a watchdog that prolongs whatever key is there. Under these
-// faults a complete run must find that the watchdog prolongs another's key.
+// plainExpire returns the flaws of a watchdog that prolongs the key without checking the owner. Under
+// the given faults a complete run must find that the watchdog prolongs another's key.
 func plainExpire(faults ...string) []Flaw {
 	return flaws(
-		// Even without a fault, the watchdog may prolong another's key between release and stop.
+		// Unlock stops the watchdog only after the release. In between, even without a fault, the
+		// watchdog may prolong the key of the next holder.
 		may(anyFault, under(faults, "foreign-renewal", Bug,
 			"The plain EXPIRE does not compare the owner: after the key was lost, or if EXPIRE arrives late, it prolongs another's lock.",
 			"D0: the watchdog; the release beside it compares", "ownership")),

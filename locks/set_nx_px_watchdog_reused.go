@@ -51,11 +51,11 @@ var setNXPXWatchdogReusedFlaws = flaws(
 		"The watchdog of every lease but the first finds the stop channel closed and ends before its first renewal: a critical section that overruns the lease loses it.",
 		"D0: startWatchDog waits for l.watchDog, which the first Unlock closed", "exclusion", "resource")),
 	plainExpire("client-pause", "node-restart", "node-clock"),
-	// Some clock faults freeze their client too. If nobody renews the lease, the client's section
-	// may then end after the lease.
+	// Some schedules of client-skew also freeze the client. If nobody renews the lease, the client's
+	// critical section may then end after the lease.
 	may(slices.Concat(slowClocks, slowNodes), leaseOutlived()),
 	hungHolder("D0: the watchdog of the first lease"), serverClock(), prolongedKey(), serverLostKey(),
-	// Most trials end by a panic before any key has kept others out until it expires.
+	// The other faults show it only by chance: most trials panic before a key has kept others out.
 	may(strandingFaults, orphanedUnder([]string{"client-crash", "client-pause", "lost-reply", "partition", "partition-replies", "delay", "reset", "node-pause"})),
 )
 

@@ -37,7 +37,8 @@ func init() {
 					"A crash, a lost connection or a lost reply between SETNX and EXPIRE leaves a key without a TTL.",
 					"D1, D3: two commands are not one", "liveness")),
 			bareDelete("D1, D3"),
-			// If a node dies, the connection dies too, and the client does not send EXPIRE.
+			// If a node dies after SETNX, the connection dies too, and the client sends no EXPIRE.
+			// So faults that kill a node show this flaw only by chance.
 			may([]string{"node-restart", "failover", "split-brain", "node-clock", "node-pause"}, under([]string{"client-pause", "delay", "eviction"}, "foreign-renewal", Bug,
 				"EXPIRE does not compare the owner: if another's late DEL, or the node, removed the key right after SETNX, EXPIRE sets the TTL of the next holder's key.",
 				"D1, D3: two commands are not one", "ownership")),

@@ -46,8 +46,8 @@ func init() {
 }
 
 // unconditionalExpire returns the flaws of a lock whose every attempt sends EXPIRE. While anybody
-// polls, no key expires: neither a crashed client's key nor a frozen holder's key. By chance this
-// saves the frozen holder. So leases are overrun more rarely than in other locks.
+// polls, no key expires. So a crashed client's key keeps everybody out, but a frozen holder keeps its
+// lock: leases are overrun more rarely than in other locks.
 func unconditionalExpire(document string) []Flaw {
 	return flaws(
 		under(anyFault, "foreign-renewal", Bug,

@@ -51,10 +51,10 @@ func (c cutting) Write(b []byte) (int, error) {
 	return n, errors.Join(errConnectionLost, err, c.Conn.Close())
 }
 
-// cutName is the client name of cutting connections on their node.
+// cutName is the name (CLIENT SETNAME) by which the node lists cutting connections.
 const cutName = "cut"
 
-// cutBefore makes the client use cutting connections.
+// cutBefore makes the client use cutting connections, which break just before the word.
 func cutBefore(t *testing.T, c *Client, word string) {
 	t.Helper()
 	o := *c.Nodes[0].(*redis.Client).Options()

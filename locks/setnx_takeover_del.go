@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// setnxTakeoverDel is the idea that D1 rejects. The key holds the end of the holder's lease, in
+// setnxTakeoverDel is an idea that D1 rejects. The key holds the end of the holder's lease, in
 // milliseconds since 1970 by the holder's clock. A client that finds a past time deletes the key
 // and tries SETNX again. If two clients have both seen the past time, both delete: the second
 // deletes the first one's new key, and both get in.

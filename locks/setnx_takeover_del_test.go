@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// takeoverRivals makes a holder that leaves a key with a lease until 1 s after the fixed clock. It
-// returns two rivals, and the first one's client. The rivals' clocks are ahead of the fixed clock
-// by later.
+// takeoverRivals lets a holder leave its key behind, with a lease that ends 1 s after the fixed clock.
+// It returns the handles a and b of two rivals, and a's client ca. The rivals' clocks are ahead of the
+// fixed clock by later.
 func takeoverRivals(t *testing.T, later time.Duration) (ca *Client, a, b Lock) {
 	holder := newClient(t, 0)
 	holder.Now = fixedClock

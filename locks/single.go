@@ -90,7 +90,8 @@ func acquired(reply *redis.Cmd, key string) error { return done(reply, ErrBusy, 
 // outcome is unknown.
 func released(reply *redis.Cmd, key string) error { return done(reply, ErrNotHeld, "release", key) }
 
-// done interprets a reply that counts changed keys. For a reply of 0 it returns the error none.
+// done interprets a reply that is 0 if the command changed nothing. For a reply of 0 it returns none,
+// such as ErrBusy. what is the verb of the error's text, such as "acquire".
 func done(reply *redis.Cmd, none error, what, key string) error {
 	n, err := reply.Int64()
 	switch {

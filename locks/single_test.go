@@ -14,8 +14,8 @@ var clock = time.UnixMilli(1_000_000)
 
 func fixedClock() time.Time { return clock }
 
-// protocols has the commands of each recipe for a lease time of 1.5 s, by the fixed clock. $token
-// stands for the lease's token.
+// protocols has the commands that a recipe sends with a lease time of 1.5 s and the fixed clock: to
+// acquire a free lock, to try a busy lock, and to release. $token stands for the lease's token.
 var protocols = []struct {
 	recipe                 string
 	acquire, busy, release []string
@@ -121,8 +121,8 @@ func withToken(commands []string, token string) []string {
 	return replaced
 }
 
-// ownLives has the lives of keys for a lease of 1.5 s. It lists the recipes whose keys do not live
-// for the claimed recovery time.
+// ownLives lists the recipes whose keys do not live for the claimed recovery time, with the key's life
+// for a lease of 1.5 s; 0 = no expiry.
 var ownLives = map[string]time.Duration{"getset": 2 * time.Second, "setnx-takeover-del": 0}
 
 // lifeOf returns the life that a recipe's key gets for a lease of 1.5 s.
@@ -190,7 +190,7 @@ func TestReleaseAfterTheKeyExpired(t *testing.T) {
 	}
 }
 
-// acquire takes a free lock.
+// acquire takes a lock by one attempt, and ends the test if the attempt fails.
 func acquire(t *testing.T, l Lock) Lease {
 	t.Helper()
 	lease, err := l.TryLock(t.Context())
@@ -255,8 +255,8 @@ func topLevel(commands []string) int {
 	return n
 }
 
-// checkUnheard checks the error of an operation whose reply was lost. The outcome must be unknown.
-// A silent recipe must return the error made instead.
+// checkUnheard checks the error of an operation whose reply was lost. The outcome must be unknown,
+// except that a silent recipe must return made, the result that it makes up.
 func checkUnheard(t *testing.T, recipe string, err, made error) {
 	t.Helper()
 	if !slices.Contains(silent, recipe) {

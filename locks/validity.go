@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// claim makes the lease claim exclusion for validity from start on. The start is a reading of
-// time.Now before the first request. claim reports whether any validity is left; if not, the lease
-// stays unchanged.
+// claim sets the lease's deadline to the end of validity, counted from start on. The start is a
+// reading of time.Now before the first request. claim reports whether any validity is left; if not,
+// the lease stays unchanged.
 //
 // Elapsed time is monotonic, so a step of the wall clock during the acquisition changes nothing.
-// The deadline must be an instant on the wall clock, so a later step back would prolong the
-// holder's belief. A monotonic timer therefore also ends the belief, through LostC.
+// The deadline is an instant on the wall clock, so a later step back would prolong the holder's
+// belief. Therefore a monotonic timer also closes LostC at the end of the validity.
 func (c *Client) claim(lease *Lease, start time.Time, validity time.Duration) bool {
 	now := c.Now() // read first: a freeze between the two readings must shorten the claim
 	left := validity - time.Since(start)

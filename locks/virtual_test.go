@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// virtualNode answers the commands of locks on one string, and those of redisson's first entry, by
-// a bubble's clock. It needs no connection.
+// virtualNode is a node without a connection, on the clock of a synctest bubble. It answers the
+// commands of recipes whose key is a string, and of redisson without re-entry.
 type virtualNode struct {
 	start time.Time
 	// slow returns how long a command takes; nil = no time. fails returns a command's error; nil =
@@ -32,7 +32,8 @@ type virtualKey struct {
 	until time.Time
 }
 
-// virtualCommand is a command or a script: its name, its key, the time when it ran, and its reply.
+// virtualCommand is a command or a script that ran: its name, its key, the time since the node's start,
+// and its reply.
 type virtualCommand struct {
 	name, key string
 	at        time.Duration
@@ -50,14 +51,14 @@ func newVirtualNode() *virtualNode {
 	return &virtualNode{start: time.Now(), keys: map[string]virtualKey{}}
 }
 
-// virtualClient returns a client process on that node.
+// virtualClient returns client process "c0" on the virtual node.
 func virtualClient(t *testing.T, n *virtualNode) *Client {
 	node := connect("127.0.0.1:0") // never dialled
 	t.Cleanup(func() { _ = node.Close() })
 	node.AddHook(hook(func(cmd redis.Cmder, _ func() error) error {
 		err := n.answer(cmd.(*redis.Cmd))
 		if errors.Is(err, errNotVirtual) {
-			t.Error(err) // the recipe may take the error for a connection's error
+			t.Error(err) // reported here, since the recipe may treat it as a lost connection
 		}
 		return err
 	}))
@@ -146,7 +147,8 @@ func (n *virtualNode) run(name, key string, args []string) (any, error) {
 	return nil, fmt.Errorf("%w: %s %s %q", errNotVirtual, name, key, args)
 }
 
-// set gives the key a value and a life. The first element of life is the number of units.
+// set gives the key a value and a life, in units of unit. life holds the rest of the command's
+// arguments; its first element is the number of units.
 func (n *virtualNode) set(key, value string, life []string, unit time.Duration) error {
 	if len(life) == 0 {
 		return fmt.Errorf("%w: %s gets a life without a length", errNotVirtual, key)
@@ -172,7 +174,7 @@ func (n *virtualNode) count(name string) int {
 	return count
 }
 
-// times returns when the commands of that name ran for the key.
+// times returns when the commands of that name ran for the key, counted from the node's start.
 func (n *virtualNode) times(name, key string) (at []time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -55,7 +55,7 @@ func Poll(ctx context.Context, l Lock, interval time.Duration, maximum int) (Lea
 	return lease, fmt.Errorf("%w: no attempt is left", busy)
 }
 
-// polling makes any lock that embeds polling a Poller.
+// polling implements Poller for the locks that embed it.
 type polling struct{}
 
 // Poll implements Poller.
@@ -63,8 +63,9 @@ func (polling) Poll(ctx context.Context, attempts Lock, interval time.Duration, 
 	return Poll(ctx, attempts, interval, maximum)
 }
 
-// pause waits for tick after an attempt that failed with busy, which is ErrBusy. If both ctx has
-// ended and tick is ready, ctx wins: an attempt with an ended context would turn busy into unknown.
+// pause waits for tick after an attempt that failed with busy, an error that is ErrBusy. If ctx has
+// ended, pause returns an error, even if tick is ready: an attempt on an ended context would have an
+// unknown outcome, but the lock is known to be busy.
 func pause(ctx context.Context, tick <-chan time.Time, busy error) error {
 	select {
 	case <-ctx.Done():

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// scripted is a Lock whose attempts return the listed errors, the last error again and again. It
-// records the times of the attempts.
+// scripted is a Lock whose attempts return the errors in results, one after another; further attempts
+// return the last one. It records the times of the attempts, counted from start.
 type scripted struct {
 	results []error
 	times   []time.Duration
@@ -37,7 +37,7 @@ func TestWaitingTriesAtOnceAndThenAtEachTickWhileBusy(t *testing.T) {
 		acquire func(context.Context, Lock) (Lease, error)
 		results []error
 		timeout time.Duration // of ctx
-		want    []error       // the error is each of these; none: the lock is held
+		want    []error       // errors.Is holds for each; nil = the lock is held
 		times   []time.Duration
 	}{
 		{"wait: free", wait, []error{nil}, time.Hour, nil, []time.Duration{0}},
@@ -99,7 +99,7 @@ func TestWaitRefusesAnIntervalThatIsNotPositive(t *testing.T) {
 	}
 }
 
-// blocking is a Blocker with a waiting strategy of its own.
+// blocking is a Blocker: Wait must call its Lock, Poll its TryLock.
 type blocking struct{ scripted }
 
 func (l *blocking) Lock(context.Context) (Lease, error) { return Lease{Token: "own way"}, nil }

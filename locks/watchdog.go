@@ -33,8 +33,8 @@ func startWatchdogWith(ctx context.Context, interval time.Duration, tickWins fun
 }
 
 // renewEvery calls renew at every interval, the first time after one interval. It ends when quit is
-// closed, renew returns false or ctx ends. If both a tick and quit are ready, renewEvery asks
-// tickWins. A plain select would choose at random, and no seed could repeat that choice.
+// closed, renew returns false or ctx ends. If both a tick and quit are ready, it renews once more if
+// tickWins returns true. A plain select would choose at random, and no seed could repeat that choice.
 func renewEvery(ctx context.Context, interval time.Duration, quit <-chan struct{}, tickWins func() bool, renew func(context.Context) bool) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -42,7 +42,8 @@ func renewEvery(ctx context.Context, interval time.Duration, quit <-chan struct{
 	}
 }
 
-// ticked returns true after a tick, and false after the stop or ctx's end.
+// ticked waits. It returns true after a tick, and false after the stop or ctx's end. If a tick and the
+// stop are both ready, it returns tickWins().
 func ticked(ctx context.Context, tick <-chan time.Time, quit <-chan struct{}, tickWins func() bool) bool {
 	select {
 	case <-ctx.Done():
@@ -67,9 +68,9 @@ func ticked(ctx context.Context, tick <-chan time.Time, quit <-chan struct{}, ti
 // never is the tickWins of a watchdog that does not renew after its stop.
 func never() bool { return false }
 
-// evenOdds returns the tickWins of D0's watchdogs. If both a tick and the stop are ready, D0's
-// select chooses at random: one more renewal, or none. evenOdds draws the choice from the client's
-// random source.
+// evenOdds returns the tickWins of D0's watchdogs. If a tick and the stop are both ready, D0's select
+// chooses at random: one more renewal, or none. The returned function draws this choice from random,
+// so that the trial's seed decides.
 func evenOdds(random io.Reader) func() bool {
 	return func() bool {
 		var b [1]byte
@@ -109,7 +110,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // renewalFailed returns the flaws that show when the watchdog ended or renewed too late, while its
 // holder still believes that it has the lock. By chance they also show under other faults: a node
 // freezes, dies or is replaced just when a renewal is due; a renewal's reply is lost; connections
-// are reset for longer than a lease and the section outlasts the last renewal.
+// are reset for longer than a lease and the critical section outlasts the last renewal.
 func renewalFailed(kind Kind, why, source string, faults ...string) []Flaw {
 	return may([]string{"partition-replies", "reset", "client-pause", "node-pause", "node-restart", "failover", "split-brain"},
 		under(faults, "renewal-failed", kind, why, source, "exclusion", "resource"))

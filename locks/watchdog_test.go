@@ -25,7 +25,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// shorten gives the key another life on the first node.
+// shorten sets the key's life on the first node, for example to see whether a renewal prolongs it.
 func shorten(t *testing.T, c *Client, key string, to time.Duration) {
 	t.Helper()
 	if err := c.Nodes[0].Do(t.Context(), "PEXPIRE", key, to.Milliseconds()).Err(); err != nil {
@@ -99,7 +99,8 @@ func TestAfterALongRenewalAStopAndATickAreBothReady(t *testing.T) {
 	}
 }
 
-// selecting returns a function that starts one of D0's watchdogs with these draws.
+// selecting returns a function that starts one of D0's watchdogs. The bytes in draws decide, one after
+// another, whether a tick counts that is ready together with the stop (evenOdds): an odd byte says yes.
 func selecting(draws ...byte) func(context.Context, time.Duration, func(context.Context) bool) *watchdog {
 	return func(ctx context.Context, interval time.Duration, renew func(context.Context) bool) *watchdog {
 		return startWatchdogWith(ctx, interval, evenOdds(bytes.NewReader(draws)), renew)
@@ -129,7 +130,7 @@ func TestNoGoroutineOutlivesTheClientProcess(t *testing.T) {
 }
 
 // failing makes some of the client's commands or scripts of that name fail before the client sends
-// them. which selects them by their number, from 1.
+// them. which selects them by their number, counted from 1 and from now on.
 func failing(c *Client, name string, which func(n int) bool) {
 	var n atomic.Int64
 	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {

@@ -3,8 +3,8 @@ package luatree
 
 import "reflect"
 
-// Each calls visit with all nodes of a syntax tree of package ast. It visits outer nodes first,
-// and also the nodes that visit adds.
+// Each calls visit with all nodes of a syntax tree of package ast, outer nodes first. visit may change
+// the node; Each then goes on with the node's new children.
 func Each(tree any, visit func(node any)) { each(reflect.ValueOf(tree), visit) }
 
 func each(v reflect.Value, visit func(node any)) {

@@ -11,8 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// fencedEnter grants the lock and returns the fence, or returns 0 if the lock is busy. KEYS[1] is
-// the lock, KEYS[2] the fence; ARGV[1] is the token, ARGV[2] the TTL in milliseconds.
+// fencedEnter is the good script: it grants the lock and returns the fencing token, or returns 0 if the
+// lock is busy. KEYS[1] is the lock, KEYS[2] the counter of fencing tokens; ARGV[1] is the owner token,
+// ARGV[2] the TTL in milliseconds. Each of the other scripts has one mistake.
 var (
 	fencedEnter = newScript("fenced-enter", `
 if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
@@ -45,7 +46,7 @@ end
 return 0`)
 )
 
-// fenced is the good recipe "fenced".
+// fenced is the good recipe "fenced", written anew so that its scripts can be replaced.
 type fenced struct {
 	c   *locks.Client
 	key string
@@ -54,7 +55,7 @@ type fenced struct {
 
 func (l fenced) keys() []string { return []string{l.key, l.key + ":fence"} }
 
-// tryLock grants the lock by a script. The lease's deadline is one TTL after the request.
+// tryLock makes one attempt by the script s. The lease's deadline is one TTL after the request.
 func (l fenced) tryLock(ctx context.Context, s *script) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {
@@ -117,7 +118,8 @@ func fences() []Mutant {
 	}
 }
 
-// drawFirst draws a fence before it asks for the lock.
+// drawFirst is a mistaken acquire: it counts the fencing token up before it asks for the lock, so a
+// client may get an older token than an earlier holder.
 func (l fenced) drawFirst(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {

@@ -64,7 +64,8 @@ if redis.call("HINCRBY", KEYS[1], ARGV[1], -1) == 0 then
 end
 return 0`)
 
-// hash is the good recipe reentrant-hash: a field for the owner counts its entries.
+// hash is the good recipe reentrant-hash, written anew: a hash with a field for the owner, whose value
+// is the owner's number of entries.
 type hash struct {
 	c     *locks.Client
 	key   string
@@ -72,6 +73,7 @@ type hash struct {
 	ttl   time.Duration
 }
 
+// enter adds an entry by the script s, which replies 0 if the lock is another's.
 func (l hash) enter(ctx context.Context, s *script) (locks.Lease, error) {
 	err := notHeld(s.one(ctx, l.c.Nodes[0], l.key, l.owner, seconds(l.ttl)))
 	if errors.Is(err, locks.ErrNotHeld) {
@@ -80,7 +82,7 @@ func (l hash) enter(ctx context.Context, s *script) (locks.Lease, error) {
 	return locks.Lease{Token: l.owner}, err
 }
 
-// leave releases one entry, and reports whether it was the owner's last.
+// leave removes one entry by the script s, and reports whether it was the owner's last.
 func (l hash) leave(ctx context.Context, s *script) (last bool, err error) {
 	n, err := s.one(ctx, l.c.Nodes[0], l.key, l.owner).Int64()
 	if errors.Is(err, redis.Nil) {

@@ -1,6 +1,9 @@
-// Package mutants holds deliberately broken variants of the good recipes, each with one typical
-// human mistake. Every mutant must be caught. If no named schedule distinguishes a mutant from its
-// recipe, the harness has a blind spot.
+// Package mutants holds deliberately broken variants of good recipes, such as set-nx-px without NX.
+// Each mutant has one typical human mistake. The tests must catch every mutant: if no named schedule
+// shows a flaw that the mutant has and its recipe does not have, the harness has a blind spot.
+//
+// A mutant is not the recipe's own code: the package writes each good recipe anew, so that mistakes
+// can be put in. The control of a mutant is that same code without the mistake.
 //
 // All mutants were written before any of them was run.
 package mutants
@@ -23,8 +26,8 @@ type Mutant struct {
 	Of   string // the id of the good recipe
 	Doc  string // the mistake, in one sentence
 	lock maker
-	// control is the same lock without the mistake. Any difference in behaviour is due to the
-	// mistake.
+	// control is the same lock without the mistake: any difference in behaviour between lock and
+	// control is due to the mistake.
 	control maker
 	// scripts are the Lua scripts that the lock and its control run.
 	scripts []*script
@@ -68,7 +71,8 @@ func (m Mutant) recipe(id, summary string, lock maker) (locks.Recipe, error) {
 	return r, nil
 }
 
-// script is a Lua script with a name.
+// script is a Lua script with the name that reports show. A mutant's script has the name of the good
+// script.
 type script struct {
 	name string
 	run  *redis.Script
@@ -78,7 +82,7 @@ func newScript(name, source string) *script {
 	return &script{name: name, run: redis.NewScript(source)}
 }
 
-// unique drops repeated scripts.
+// unique returns the scripts without repetitions.
 func unique(all ...*script) []*script {
 	var scripts []*script
 	for _, s := range all {

@@ -21,10 +21,10 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// A named schedule catches every mutant. With the schedule's seed and twenty others, the mutant
-// often shows a flaw that neither its control nor the good recipe ever shows. If the
-// good recipe declares the flaw for the schedule's fault, the flaw counts only if the violated
-// oracle is not liveness.
+// For every mutant there is a named schedule that catches it: in more than 4 of 21 runs with different
+// seeds the mutant shows a flaw, and neither its control nor the good recipe shows it in any run. If
+// the good recipe declares that flaw for the schedule's fault, a flaw of the oracle "liveness" does not
+// count.
 //
 // testdata/caught.tsv names the schedules. With -hunt the test runs all schedules again and writes
 // the file anew.
@@ -69,8 +69,8 @@ func skipShort(t *testing.T) {
 
 var hunting = flag.Bool("hunt", false, "go through all schedules, and write down which catch the mutants")
 
-// A variant without a mistake is not caught. Without -hunt, only the fault node-clock runs: under
-// node-clock such variants once differed from their controls by accident.
+// A variant without a mistake is not caught. The test runs only the fault node-clock, under which such
+// variants once differed from their controls by accident; with -hunt it runs all faults.
 func TestNoMistakeIsCaught(t *testing.T) {
 	skipShort(t)
 	register(t)
@@ -92,7 +92,8 @@ func TestNoMistakeIsCaught(t *testing.T) {
 	}
 }
 
-// nulls returns variants without a mistake.
+// nulls returns variants that differ from their controls, but not by a mistake: for example, one waits
+// 300 µs before it asks for the lock.
 func nulls() []Mutant {
 	safer := quorums()[0]
 	safer.ID, safer.Doc = "mutant-more-drift-than-needed", "one millisecond more is subtracted for the drift of clocks"
@@ -123,7 +124,7 @@ func nulls() []Mutant {
 	return []Mutant{safer, slower}
 }
 
-// where is a named schedule of a cell.
+// where is a named schedule of a cell, the trials of one fault and one workload.
 type where struct{ fault, workload, schedule string }
 
 // sighting is a schedule that catches a mutant, with the flaw that the mutant shows there.
@@ -151,6 +152,7 @@ func readCatches(t *testing.T) map[string]sighting {
 	return known
 }
 
+// writeCatches writes the table that readCatches reads.
 func writeCatches(t *testing.T, all []Mutant, found []*catch) {
 	t.Helper()
 	var b strings.Builder
@@ -164,7 +166,7 @@ func writeCatches(t *testing.T, all []Mutant, found []*catch) {
 	}
 }
 
-// register registers the mutants and their controls as recipes.
+// register registers the mutants, the nulls and their controls as recipes. It returns the mutants.
 func register(t *testing.T) []Mutant {
 	t.Helper()
 	for _, m := range append(All(), nulls()...) {
@@ -187,8 +189,8 @@ type catch struct {
 	spec   trial.Spec
 	oracle string
 	cause  checker.Cause
-	// declared says that the good recipe declares the flaw for the fault, but does not show it in
-	// the same schedule.
+	// declared says that the good recipe declares the flaw for the fault. Even then the good recipe
+	// does not show the flaw in this schedule.
 	declared bool
 }
 
@@ -206,7 +208,7 @@ func (c catch) String() string {
 type hunter struct {
 	mutant Mutant
 	bed    *sim.Testbed
-	only   *where   // the only cell to look in; nil = all cells
+	only   *where   // the only schedule to try; nil = all schedules
 	faults []string // the only faults to look under; nil = all faults
 	trials int
 	best   *catch
@@ -218,6 +220,8 @@ func (h *hunter) skips(fault, workload string) bool {
 		h.faults != nil && !slices.Contains(h.faults, fault)
 }
 
+// hunt tries the named trials of all cells that the hunter does not skip. It ends early at a flaw that
+// the good recipe does not declare.
 func (h *hunter) hunt(ctx context.Context) error {
 	for _, f := range nemesis.All() {
 		for _, w := range campaign.StandardWorkloads() {
@@ -241,7 +245,8 @@ func (h *hunter) hunt(ctx context.Context) error {
 	return nil
 }
 
-// named returns the mutant's named trials in a cell; none if the cell cannot be tried.
+// named returns the mutant's named trials in a cell; none if the mutant cannot run in the cell, for
+// example because the workload is for read-write locks.
 func (h *hunter) named(ctx context.Context, fault, workload string) ([]trial.Spec, error) {
 	config := campaign.DefaultConfig()
 	config.Testbed, config.Locks, config.Faults, config.Workloads = h.bed.Name(), []string{h.mutant.ID}, []string{fault}, []string{workload}
@@ -260,8 +265,9 @@ func (h *hunter) named(ctx context.Context, fault, workload string) ([]trial.Spe
 	return specs, err
 }
 
-// try runs one schedule on the mutant, its control and the good recipe. It keeps a flaw that only
-// the mutant shows, unless the mutant shows it by accident.
+// try runs one trial of the mutant. For each flaw that the trial shows, it asks rests whether the flaw
+// is due to the mistake. If so, it keeps the flaw as the best catch. It skips flaws that are no better
+// than the best catch so far.
 func (h *hunter) try(ctx context.Context, s trial.Spec) error {
 	h.trials++
 	found, err := h.run(ctx, h.mutant.ID, s)
@@ -286,14 +292,15 @@ func (h *hunter) try(ctx context.Context, s trial.Spec) error {
 }
 
 // A lock that is only a little slower than another lock meets the same fault at another moment. It
-// may then show a flaw that the other lock does not show. So a schedule runs with other seeds,
-// too.
+// may then show a flaw by accident that the other lock does not show. So a schedule runs with other
+// seeds, too.
 const (
 	repeats    = 20
-	leastShown = 4 // the mutant must show the flaw in more runs; its control and the good recipe, in none
+	leastShown = 4 // the mutant must show the flaw in more runs than this; the control and the good recipe, never
 )
 
-// rests reports whether a catch is due to the mistake.
+// rests reports whether a catch is due to the mistake: in runs of its schedule with 21 seeds the mutant
+// shows the flaw more than leastShown times, its control and the good recipe never.
 func (h *hunter) rests(ctx context.Context, c catch) (bool, error) {
 	shown := 0
 	for i := range uint64(repeats + 1) {
@@ -328,7 +335,7 @@ func declares(r locks.Recipe, c catch) bool {
 	return ok
 }
 
-// run judges one trial of a lock, and returns a catch for each finding.
+// run runs one trial of a lock, judges its history, and returns a catch for each finding.
 func (h *hunter) run(ctx context.Context, lock string, s trial.Spec) ([]catch, error) {
 	s.Lock = lock
 	e, err := trial.Run(ctx, h.bed, s, history.NewRecorder(nil, h.bed.Clock()), nil)

@@ -10,7 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// quorum is the good recipe redlock-drift: SET NX PX on each node in turn, with a small timeout.
+// quorum is the good recipe redlock-drift, written anew: SET NX PX on each node in turn, with a small
+// timeout.
 // The lock is held if a majority grants it within the validity, measured without the wall clock.
 // Otherwise a compare-and-delete runs on every node.
 type quorum struct {
@@ -20,10 +21,10 @@ type quorum struct {
 	patience time.Duration // timeout for one node
 	need     int           // number of nodes that must grant
 	drift    time.Duration
-	// The following fields are the mistakes.
+	// The following fields are mistakes that a mutant may set. Others change need, drift or patience.
 	anyDelay  bool // the duration of the acquire is ignored, and no deadline is claimed
 	wallClock bool // elapsed time is the difference of two wall clock readings
-	guess     bool // an unknown vote counts as a yes
+	guess     bool // a node whose reply is an error or missing counts as having granted the lock
 	careless  bool // a failed attempt leaves its keys behind
 }
 
@@ -67,7 +68,7 @@ func (l *quorum) TryLock(ctx context.Context) (locks.Lease, error) {
 	return lease, locks.ErrBusy
 }
 
-// over returns a channel that is closed after the given time.
+// over returns a channel that is closed after the given time, unless the client process ends before.
 func (l *quorum) over(after time.Duration) <-chan struct{} {
 	ended := make(chan struct{})
 	timer := time.AfterFunc(after, func() { close(ended) })
@@ -75,6 +76,7 @@ func (l *quorum) over(after time.Duration) <-chan struct{} {
 	return ended
 }
 
+// ask sends SET to one node, and reports whether the reply counts as a grant.
 func (l *quorum) ask(ctx context.Context, node redis.UniversalClient, token string) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
@@ -82,8 +84,8 @@ func (l *quorum) ask(ctx context.Context, node redis.UniversalClient, token stri
 	return err == nil || l.guess && err != redis.Nil
 }
 
-// giveBack releases on every node. It counts the nodes that deleted the key, and the nodes with an
-// unknown outcome.
+// giveBack releases the lock on every node. It counts the nodes that deleted the key, and the nodes
+// whose outcome is unknown.
 func (l *quorum) giveBack(ctx context.Context, token string) (deleted, unknown int) {
 	for _, node := range l.c.Nodes {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.patience)

@@ -9,10 +9,10 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The scripts of rw-hash-owners. The lock is a hash with a field for each reader and a field for
-// the writer. Each field has its own end by the node's clock. KEYS[1] is the lock; ARGV[1] is the
-// field, ARGV[2] the TTL in milliseconds, and ARGV[3] the client's time in milliseconds, which
-// only a mutant reads.
+// Parts of the scripts of rw-hash-owners; takes joins them. The lock is a hash with a field for each
+// reader ("r:token") and a field for the writer ("w:token"). A field's value is its deadline, by the
+// node's clock. KEYS[1] is the lock; ARGV[1] is the field, ARGV[2] the TTL in milliseconds, and ARGV[3]
+// the client's time in milliseconds, which only a mutant reads (clientTime).
 const (
 	serverTime = `
 local t = redis.call("TIME")
@@ -41,13 +41,14 @@ end
 return 1`
 )
 
-// takes returns a script that acquires the lock unless the condition refuseIf holds.
+// takes returns a script that acquires the lock unless the Lua condition refuseIf holds, such as
+// "writers > 0". clock is serverTime or clientTime.
 func takes(name, clock, refuseIf string) *script {
 	source := clock + fmt.Sprintf(sweepEnded, refuseIf)
 	return newScript(name, source)
 }
 
-// The good scripts to acquire, and two scripts to release, the good one first.
+// The good scripts of readers and writers, the good release leaveField, and the bad release leaveAll.
 var (
 	readUnlessWritten = takes("owners-read", serverTime, "writers > 0")
 	writeUnlessTaken  = takes("owners-write", serverTime, "readers + writers > 0")
@@ -55,7 +56,7 @@ var (
 	leaveAll          = newScript("owners-leave", `return redis.call("DEL", KEYS[1])`)
 )
 
-// owners is the good recipe rw-hash-owners.
+// owners is the good recipe rw-hash-owners, written anew so that its scripts can be replaced.
 type owners struct {
 	c     *locks.Client
 	key   string
@@ -81,6 +82,7 @@ func (l *owners) Unlock(ctx context.Context, lease locks.Lease) error {
 	return l.Write().Unlock(ctx, lease)
 }
 
+// side returns the read or the write lock. prefix is "r:" or "w:".
 func (l *owners) side(prefix string, enter *script) locks.Lock {
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {

@@ -8,10 +8,11 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// waitFor returns how long set-nx-px-wait waits for an acknowledgement, in milliseconds.
+// waitFor returns how long set-nx-px-wait waits for a replica's acknowledgement, in milliseconds.
 func waitFor(ttl time.Duration) int64 { return milliseconds(ttl / 10) }
 
-// acknowledged is the acquire of the good recipe.
+// acknowledged is the acquire of the good recipe set-nx-px-wait. Without an acknowledgement it releases
+// the key and returns ErrBusy.
 func acknowledged(ctx context.Context, l single) (locks.Lease, error) {
 	lease, err := l.tryLock(ctx)
 	if err != nil {
@@ -27,8 +28,8 @@ func acknowledged(ctx context.Context, l single) (locks.Lease, error) {
 	return lease, err
 }
 
-// replicas returns the mutants of set-nx-px-wait. That recipe sends SET NX PX and WAIT 1 with a
-// timeout, and a compare-and-delete if no replica acknowledged the key.
+// replicas returns the mutants of set-nx-px-wait. That recipe sends SET NX PX, then WAIT 1 with a
+// timeout, and then a compare-and-delete if no replica acknowledged the key.
 func replicas() []Mutant {
 	mutant := func(id, doc string, acquire func(ctx context.Context, l single) (locks.Lease, error)) Mutant {
 		lock := func(acquire func(context.Context, single) (locks.Lease, error)) maker {

@@ -16,7 +16,7 @@ if redis.call("GET", KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// single is the good recipe set-nx-px: SET key token NX PX ms, and a compare-and-delete.
+// single is the good recipe set-nx-px, written anew: SET key token NX PX ms, and a compare-and-delete.
 type single struct {
 	c   *locks.Client
 	key string
@@ -48,7 +48,7 @@ func (l single) unlock(ctx context.Context, lease locks.Lease) error {
 	return notHeld(compareAndDelete.one(ctx, l.node(), l.key, lease.Token))
 }
 
-// notHeld reads a reply that counts released keys. It returns ErrNotHeld if the count is 0.
+// notHeld reads a reply that counts changed keys or fields. It returns ErrNotHeld if the count is 0.
 func notHeld(reply *redis.Cmd) error {
 	n, err := reply.Int64()
 	if err == nil && n == 0 {
@@ -71,7 +71,7 @@ func singles() []Mutant {
 		return Mutant{ID: "mutant-" + id, Of: "set-nx-px", Doc: doc, scripts: []*script{compareAndDelete},
 			lock: lock(mistake), control: lock(func(single, *steps) {})}
 	}
-	// settings makes an acquire with other options than NX PX ms.
+	// settings returns a mistake: the acquire sends other options than NX PX ms.
 	settings := func(options func(l single) []any) func(single, *steps) {
 		return func(l single, s *steps) {
 			s.acquire = func(ctx context.Context) (locks.Lease, error) {
@@ -83,8 +83,8 @@ func singles() []Mutant {
 			}
 		}
 	}
-	// token makes an acquire whose token comes from make, once per handle. The good recipe draws a
-	// token for each attempt.
+	// token returns a mistake: all attempts of a handle have one token, which comes from make. The
+	// good recipe draws a token for each attempt.
 	token := func(make func(l single) string) func(single, *steps) {
 		return func(l single, s *steps) {
 			t := make(l)

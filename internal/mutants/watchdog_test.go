@@ -30,8 +30,8 @@ end
 redis.call("EXPIRE", KEYS[1], ARGV[2])
 return 1`)
 
-// habit is how a watchdog renews. The good watchdog renews with hashRenew every third of the
-// lease, until the field is gone or the lock is released.
+// habit says how a watchdog renews. The good watchdog renews with hashRenew every third of the lease,
+// until the field is gone or the lock is released.
 type habit struct {
 	renew    *script
 	interval func(ttl time.Duration) time.Duration
@@ -40,7 +40,7 @@ type habit struct {
 	undying bool
 }
 
-// watched is the good recipe reentrant-hash-watchdog.
+// watched is the good recipe reentrant-hash-watchdog, written anew so that its habit can be replaced.
 type watched struct {
 	hash
 	habit
@@ -64,6 +64,7 @@ func (l *watched) TryLock(ctx context.Context) (locks.Lease, error) {
 	return lease, nil
 }
 
+// watch renews the lease until quit is closed, the client process ends or the habit ends it.
 func (l *watched) watch(quit chan struct{}) {
 	ticker := time.NewTicker(l.interval(l.ttl))
 	defer ticker.Stop()
@@ -85,7 +86,8 @@ func (l *watched) watch(quit chan struct{}) {
 	}
 }
 
-// end stops a watchdog if that watchdog still runs.
+// end closes quit if it belongs to the running watchdog. It does nothing if that watchdog has ended or
+// another one has begun.
 func (l *watched) end(quit chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,24 +9,27 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Recipes returns the libraries' locks, in a fixed order.
+// Recipes returns the recipes of all libraries, in a fixed order.
 func Recipes() []locks.Recipe {
 	return slices.Concat(redsyncRecipes(), redislockRecipes(), rueidislockRecipes())
 }
 
-// Register registers all recipes of this package. Call it once in a program.
+// Register registers all recipes of this package in the registry of package locks. Call it once in a
+// program: a second call panics.
 func Register() {
 	for _, r := range Recipes() {
 		locks.Register(r)
 	}
 }
 
-// promises returns the claims of a plain lease: others get in after the end of the lease.
+// promises returns the claims of a plain lease: one node grants the lock, and others get in after the
+// end of the lease.
 func promises(id string, ttl time.Duration) history.Claims {
 	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: ttl}
 }
 
-// perKey returns a Recipe.New for libraries with a handle per key.
+// perKey returns a Recipe.New for a library that has no state across keys. lock makes the handle for a
+// key; perKey checks lock's arguments.
 func perKey(lock func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error)) func(*locks.Client) (locks.Maker, error) {
 	return func(c *locks.Client) (locks.Maker, error) {
 		return func(key string, ttl time.Duration) (locks.Lock, error) {

@@ -68,8 +68,8 @@ func handle(t *testing.T, r locks.Recipe, id string, addrs []string, ttl time.Du
 }
 
 // granted acquires a free lock. Rueidislock waits 20 ms for each reply, which may be too short on a
-// busy machine. After such a late reply granted tries again until the key of the late attempt has
-// gone.
+// busy machine. After a late reply granted tries again, until the key of the late attempt is gone and
+// the lock is free.
 func granted(t *testing.T, l locks.Lock) locks.Lease {
 	t.Helper()
 	late := false
@@ -101,7 +101,7 @@ func refused(t *testing.T, l locks.Lock) error {
 	}
 }
 
-// onEach runs a test for each of the libraries.
+// onEach runs a test for each recipe of this package.
 func onEach(t *testing.T, test func(t *testing.T, r locks.Recipe)) {
 	for _, r := range Recipes() {
 		t.Run(r.ID, func(t *testing.T) { test(t, r) })
@@ -266,7 +266,7 @@ func byID(t *testing.T, id string) locks.Recipe {
 	return Recipes()[i]
 }
 
-// If the caller does not wait for the reply, nobody knows who has a lock on one node.
+// An attempt on a context that has ended is neither a grant nor a refusal: its outcome is unknown.
 func TestAnAttemptThatWasGivenUpIsNoGrant(t *testing.T) {
 	for _, id := range []string{"redsync", "redsync-quorum", "redsync-failfast", "redislock", "redislock-multi"} {
 		t.Run(id, func(t *testing.T) {

@@ -16,9 +16,10 @@ import (
 
 const redislockModule = "github.com/bsm/redislock"
 
-// redislockVariant is a way to use redislock. There is no variant with metadata: metadata is a part
-// of the value and changes no decision, except that a Lock with other metadata counts as another
-// owner's.
+// redislockVariant is a way to use redislock. The functions are nil for the default: one key, no
+// options, the testbed's client. There is no variant with metadata: metadata is a part of the key's
+// value, and the library's decisions do not depend on it, except that a Lock with other metadata
+// counts as another owner's.
 type redislockVariant struct {
 	id, summary string
 	keys        func(key string) []string
@@ -53,9 +54,9 @@ func redislockRecipes() []locks.Recipe {
 	return all
 }
 
-// recipe returns the variant. The documentation claims "simplified distributed locking", that
-// Obtain returns ErrNotObtained if the lock is taken, and that Refresh "extends the lock with a new
-// TTL". It claims nothing about a holder's knowledge of its lease.
+// recipe returns the variant as a recipe. The documentation claims "simplified distributed locking",
+// that Obtain returns ErrNotObtained if the lock is taken, and that Refresh "extends the lock with a
+// new TTL". It does not claim that a holder learns of the end of its lease.
 func (v redislockVariant) recipe() locks.Recipe {
 	return locks.Recipe{
 		ID:       v.id,
@@ -73,8 +74,8 @@ func (v redislockVariant) recipe() locks.Recipe {
 	}
 }
 
-// defaultClient returns a client with go-redis's default options: three retries and a time-out of 3
-// s. The client closes when the client process ends.
+// defaultClient returns a Redis client with go-redis's default options, such as three retries and a
+// timeout of 3 s. The Redis client closes when the client process ends.
 func defaultClient(c *locks.Client) *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
 	context.AfterFunc(c.Context, func() { _ = client.Close() }) // nobody is left to receive the error
@@ -123,7 +124,7 @@ func (v redislockVariant) lock(c *locks.Client, key string, ttl time.Duration) (
 }
 
 // TryLock implements locks.Lock. After an unknown outcome the lease has no token, because the
-// library does not return one.
+// library does not tell which token it sent.
 func (l *redislockLock) TryLock(ctx context.Context) (locks.Lease, error) {
 	return l.obtain(ctx, &redislock.Options{})
 }
@@ -134,7 +135,7 @@ func (l *redislockLock) TryLockWith(ctx context.Context, token string) (locks.Le
 }
 
 // Lock implements locks.Blocker with the library's retry strategy. If ctx has no deadline, the
-// library waits for one TTL.
+// library gives up after one TTL.
 func (l redislockRetries) Lock(ctx context.Context) (locks.Lease, error) {
 	return l.obtain(ctx, &l.options)
 }
@@ -172,6 +173,7 @@ func (l *redislockLock) Extend(ctx context.Context, lease locks.Lease) (locks.Le
 	return lease, l.outcome("extend", held.Refresh(ctx, l.ttl, nil))
 }
 
+// outcome maps the library's error of a release or an extension; what is the verb for the error's text.
 func (l *redislockLock) outcome(what string, err error) error {
 	switch {
 	case errors.Is(err, redislock.ErrLockNotHeld), errors.Is(err, redislock.ErrNotObtained):

@@ -16,8 +16,8 @@ import (
 
 const redsyncModule = "github.com/go-redsync/redsync/v4"
 
-// redsyncVariant is a way to configure redsync. There is no variant with shuffled pools: shuffling
-// changes only the order in which redsync starts goroutines that all run at once.
+// redsyncVariant is a way to configure redsync. There is no variant with shuffled pools: redsync asks
+// all pools at once, so shuffling changes only the order in which it starts their goroutines.
 type redsyncVariant struct {
 	suffix  string
 	what    string
@@ -64,7 +64,7 @@ func redsyncRecipes() []locks.Recipe {
 	return all
 }
 
-// recipe returns the variant on a topology.
+// recipe returns the variant on a topology as a recipe.
 //
 // The documentation claims "a distributed mutual exclusion lock" that is valid until Until, and
 // that Extend "resets the mutex's expiry".
@@ -90,11 +90,11 @@ func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) loc
 }
 
 // redsyncLock is redsync. The library asks all nodes at once and waits for each node up to a
-// twentieth of the lease. It claims the rest of the lease, less a hundredth of the lease. Each
-// attempt has its own Mutex, since a Mutex is not safe for concurrent use.
+// twentieth of the lease. It claims the lock for the rest of the lease, less a hundredth of the lease
+// for clock drift. Each attempt has its own Mutex, since a Mutex is not safe for concurrent use.
 //
 // Without a majority the library tries to release its grants and then returns an error. On several
-// nodes the lock is then not acquired, whatever happened on single nodes. On one node, an error of
+// nodes the lock is then not acquired, even if some nodes have its key. On one node, an error of
 // Redis leaves the outcome unknown: the node may have granted the lock.
 type redsyncLock struct {
 	sync    *redsync.Redsync

@@ -36,7 +36,8 @@ var rueidislockVariants = []rueidislockVariant{
 	{suffix: "-seldom", what: "KeyMajority 1, ExtendInterval 9/10 TTL", set: func(o *rueidislock.LockerOption) { o.ExtendInterval = o.KeyValidity * 9 / 10 }},
 }
 
-// lateLoss was measured for the variants that list it. The other variants run the same code.
+// lateLoss is a bug that campaigns found in the variants that list it. The other variants run the same
+// code, but campaigns did not find it there.
 var lateLoss = measured("renewal-failed",
 	"The library waits for a renewal's answer until the new deadline, half a lease after the key has expired; the context lives that long.",
 	"https://pkg.go.dev/"+rueidislockPackage, []string{"delay"}, "exclusion")
@@ -49,7 +50,7 @@ func rueidislockRecipes() []locks.Recipe {
 	return all
 }
 
-// recipe returns the variant.
+// recipe returns the variant as a recipe.
 //
 // The documentation claims that the context of WithContext and TryWithContext "will be canceled
 // automatically and immediately once the KeyMajority is not held anymore", and that KeyValidity
@@ -103,24 +104,26 @@ func (v rueidislockVariant) lock(c *locks.Client, key string, ttl time.Duration)
 	return l, nil
 }
 
-// rueidislockLock is github.com/redis/rueidis/rueidislock on one node. The library runs SET NX
-// PXAT, with an absolute expiry, for each of its keys. For each key a goroutine of the library
-// extends the expiry after each interval, or at once if the node reports a change of the key
-// (client-side caching). The release compares and deletes. The library has its own Redis client.
+// rueidislockLock is github.com/redis/rueidis/rueidislock on one node. The library has several keys
+// for one lock and sets each by SET NX PXAT, with an absolute expiry. For each key a goroutine of the
+// library extends the expiry after each interval (ExtendInterval), or at once if the node reports a
+// change of the key (client-side caching). The release compares and deletes. The library has its own
+// Redis client.
 //
 // The library reports the loss of a lock, but not the result of a release.
 type rueidislockLock struct {
 	locker rueidislock.Locker
 	key    string
-	// process is the client process's context and the parent of each acquisition's context: the
-	// library's lock ends with the context of its acquisition.
+	// process is the client process's context and the parent of each acquisition's context. The
+	// library gives a lock up when the context of its acquisition ends.
 	process context.Context
 
 	mu     sync.Mutex
-	giveUp map[<-chan struct{}]context.CancelFunc // by the lease's LostC
+	giveUp map[<-chan struct{}]context.CancelFunc // functions that release a lock, by the lease's LostC
 }
 
-// rueidislockWaits is a rueidislockLock that waits for a notification of the node.
+// rueidislockWaits is a rueidislockLock that waits for a busy lock, until the node reports a change of
+// the lock's keys.
 type rueidislockWaits struct{ *rueidislockLock }
 
 var _ locks.Blocker = rueidislockWaits{}
@@ -132,8 +135,8 @@ func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 	return l.acquired(ctx, giveUp, err)
 }
 
-// Lock implements locks.Blocker. The library's context must outlive the acquisition. So the end of
-// ctx cancels the library's context only until the lock is held.
+// Lock implements locks.Blocker. The library gives a lock up when its context ends, so this context must
+// outlive Lock. The end of ctx cancels the library's context only until the lock is held.
 func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
 	life, end := context.WithCancel(l.process)
 	stop := context.AfterFunc(ctx, end)
