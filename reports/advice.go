@@ -164,8 +164,8 @@ type brokenList struct {
 	all      []brokenAssumption
 }
 
-// addCell adds the flaws that a cell showed. It skips a limit that only a mix of faults showed:
-// such a limit takes several faults at once, and decides nothing.
+// addCell adds the flaws that a cell showed. It skips a limit in a cell of a mix of faults: such a
+// limit may take several faults at once, so it does not affect the answer.
 func (l *brokenList) addCell(c campaign.Cell) {
 	for _, f := range c.Flaws {
 		if f.Kind == locks.Limit && l.glossary.fault(c.Fault).Mix || !matters(l.claims, f.Oracle, f.Kind, f.Forever) {

@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// answers returns steps for operations of the cast that ended with an unknown outcome.
+// answers returns a step for each operation of the story's clients whose outcome is unknown to the
+// client.
 func (t *teller) answers() []Step {
 	var out []Step
 	for _, p := range t.Pairs {

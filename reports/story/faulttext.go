@@ -54,7 +54,7 @@ func (t *teller) leftBehind(w facts.Window) bool {
 }
 
 // bears reports whether an event belongs to the story: it happened after the story's start, or its
-// effect lasted until then.
+// effect lasted until that start.
 func (t *teller) bears(op history.Op) bool {
 	if op.Client >= 0 && !slices.Contains(t.Cast, op.Client) {
 		return false

@@ -66,7 +66,7 @@ func (t *teller) lostUpdate() (lostUpdate, bool) {
 	return lostUpdate{}, false
 }
 
-// readBefore returns the last read of the writer before its write.
+// readBefore returns the writer's last read before its write w.
 func (t *teller) readBefore(w history.Op) (history.Op, bool) {
 	var last history.Op
 	for _, op := range t.Ops {

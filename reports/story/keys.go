@@ -112,8 +112,8 @@ func (t *teller) leftSteps() []Step {
 	return out
 }
 
-// toldAs reports whether a hold of the story set the key. In that case, the hold already has a
-// step.
+// toldAs reports whether the acquire of a hold in the story set the key. In that case, the hold
+// already has a step.
 func (t *teller) toldAs(s facts.Span) bool {
 	return slices.ContainsFunc(t.told, func(h checker.Hold) bool {
 		return h.Client == s.Owner && h.From >= s.From && acquiredAt(t.Ops, h) <= s.From

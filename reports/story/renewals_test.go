@@ -50,7 +50,8 @@ func heldAndRenewedOnce(t *reporttest.Tape) {
 
 func neverRenewedAgain(t *reporttest.Tape) { heldAndRenewedOnce(t) }
 
-// stoppedByARelease: c0 holds a second lock for a while, and then releases that lock.
+// stoppedByARelease: c0 holds a second lock for a while. After the release of that lock, c0 sends
+// no renewal of the first lock.
 func stoppedByARelease(t *reporttest.Tape) {
 	heldAndRenewedOnce(t)
 	other := func(o *history.Op) { o.Lock = "stock" }

@@ -191,8 +191,8 @@ func (t *teller) holdsToTell() []checker.Hold {
 	return holds
 }
 
-// blockedFrom returns when the story of a blockage begins: when the command that set the key was
-// sent, or when the first hold of the story was acquired.
+// blockedFrom returns when the story of a blockage begins: when the command that set the blocking
+// key was sent, or when the first hold of the story was acquired, whichever is earlier.
 func (t *teller) blockedFrom() time.Duration {
 	start := t.Finding.From
 	for _, s := range t.Spans {
@@ -329,7 +329,7 @@ func (t *teller) leaseWords(h checker.Hold) string {
 	case !seen:
 	case life == 0:
 		text = ", without a TTL: its key never expires by itself"
-	case (life - ttl).Abs() > ttl/50: // in real time, a TTL is not known to the millisecond
+	case (life - ttl).Abs() > ttl/50: // on real servers, a TTL is not known to the millisecond
 		text = fmt.Sprintf(" for %s; its key has a TTL of %s", prose.Length(ttl), prose.Length(life))
 	}
 	if op, ok := facts.OpAt(t.Ops, h.Acquire); ok && op.Lease != nil && op.Lease.Deadline > 0 {
@@ -338,7 +338,8 @@ func (t *teller) leaseWords(h checker.Hold) string {
 	return text
 }
 
-// lifeOf returns the TTL that a hold's acquire gave its keys; 0 = the keys never expire.
+// lifeOf returns the TTL that a hold's acquire gave its keys; 0 = the keys never expire. seen is
+// false if the evidence does not show the TTL.
 func (t *teller) lifeOf(h checker.Hold) (life time.Duration, seen bool) {
 	acquire, ok := t.Pair(h.Acquire)
 	if !ok {

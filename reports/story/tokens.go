@@ -93,7 +93,7 @@ const (
 	oneForAll                  // every client writes the same value
 	oneEach                    // a client writes the same value in all its attempts
 	perAttempt                 // every attempt writes a value of its own
-	aTime                      // the time at which a lease ends
+	aTime                      // the value is the time at which a lease ends
 )
 
 // tokens are the values with which the keys of locks identify their owners.

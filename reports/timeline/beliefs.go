@@ -57,9 +57,9 @@ func keyGone(h checker.Hold, f story.Focus) (time.Duration, bool) {
 	return gone, gone < h.To && gone < f.End
 }
 
-// livesOf returns, for each node, until when it had the keys of a believed hold. A key that never
-// expires is left out if the hold has other keys: a counter of fencing tokens outlives the lock's
-// key.
+// livesOf returns, for each node, until when it had the keys of a believed hold. Keys that never
+// expire are left out if another key of the hold expires: a counter of fencing tokens outlives the
+// lock's key.
 func livesOf(h checker.Hold, f story.Focus) map[string]time.Duration {
 	granted := grantedBy(h, f)
 	var grants []*keyspace.Grant
@@ -126,7 +126,7 @@ func grantedBy(h checker.Hold, f story.Focus) []int {
 	return out
 }
 
-// heldBy returns the operation that began a hold.
+// heldBy returns the operation that began a hold: an extension, or else an acquire.
 func heldBy(h checker.Hold, f story.Focus) (history.Pair, bool) {
 	if h.Extended > 0 {
 		return f.Pair(h.Extended)

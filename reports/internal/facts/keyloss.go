@@ -37,8 +37,9 @@ func lose(ops []history.Op, events []Event, spans []Span) (more []Event) {
 	return more
 }
 
-// Downs returns two maps. downs has, by the index of a node-up event, when that node had gone
-// down. gone has, for each node that never came back, when it went down.
+// Downs returns two maps. downs maps the index of each node-up event to the time at which the node
+// had gone down. gone maps the name of each node that never came back to the time at which it went
+// down.
 func Downs(ops []history.Op) (downs map[int]time.Duration, gone map[string]time.Duration) {
 	downs, gone = map[int]time.Duration{}, map[string]time.Duration{}
 	for _, op := range ops {
