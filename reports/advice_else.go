@@ -153,7 +153,8 @@ func breaks(p locks.Pick, broken ...brokenAssumption) (faults []string) {
 	return faults
 }
 
-// conditionNumber returns a sentence's reference to its i-th condition, counted from 0.
+// conditionNumber returns a sentence's reference to its i-th condition, counted from 0: "(1)" for
+// the first.
 func conditionNumber(i int) string { return fmt.Sprintf("(%d)", i+1) }
 
 // elseWords names the alternatives to conditions that the user cannot ensure, as the end of a

@@ -35,7 +35,7 @@ func (t *teller) answers() []Step {
 			text = fmt.Sprintf("%s answered c%d's %s with an error, %s", refused.Node, c.Client, c.F, kind)
 		}
 		out = append(out, Step{At: c.Time, Text: text, Weight: aside})
-		if t.leftFree() { // the remaining operations are only counted
+		if t.leftFree() { // waits counts the remaining operations
 			break
 		}
 	}

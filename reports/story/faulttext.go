@@ -19,7 +19,8 @@ func (t *teller) lastCause() time.Duration {
 	return t.Finding.To
 }
 
-// faultSteps returns steps for the faults that struck the cast and may have caused the harm.
+// faultSteps returns steps for the faults that struck the story's clients and may have caused the
+// harm.
 func (t *teller) faultSteps() []Step {
 	var out []Step
 	for _, w := range t.Windows {

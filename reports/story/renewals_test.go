@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// In these trials, a holder sends no renewal. The checker itself judges them.
+// In each of these trials, c0 does not renew its current lease. The findings come from the checker.
 func TestStoriesTellWhyNoRenewalWasSent(t *testing.T) {
 	for name, make := range map[string]func(*reporttest.Tape){
 		"renewal-stopped": stoppedByARelease, "renewed-instead": renewedReleasedOnes, "renewal-missing": neverRenewedAgain,

@@ -143,7 +143,7 @@ func broken(f Focus) string {
 }
 
 // holdsToTell returns the holds in the harm, the holds that the finding and its commands name, and
-// the last hold of each client of the cast before the finding. For a blockage, it returns the
+// the last hold of each of the story's clients before the finding. For a blockage, it returns the
 // holds that led to the blockage and the hold that ended it.
 func (t *teller) holdsToTell() []checker.Hold {
 	var holds []checker.Hold
@@ -273,8 +273,9 @@ func (t *teller) intruder(h checker.Hold) bool {
 	return x.Overlaps() && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
 }
 
-// lastOfTwo reports whether h was granted last of two overlapping holds, and returns the other
-// client. The reply of the last grant may arrive first.
+// lastOfTwo reports whether h is the hold, of two overlapping ones, that was granted last. It
+// returns the client of the other hold. The hold that was granted last may begin first, because its
+// reply may arrive first.
 func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	x := t.Finding
 	i := slices.IndexFunc(t.told, t.intruder)

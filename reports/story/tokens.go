@@ -198,7 +198,7 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	return out
 }
 
-// looks returns what clients saw before they took the lock, if taking the lock needed several
+// looks returns steps about what clients saw before they took the lock, if taking it needed several
 // commands.
 func (t *teller) looks() []Step {
 	var out []Step

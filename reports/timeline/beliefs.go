@@ -39,9 +39,9 @@ func waits(client int, f story.Focus) []bar {
 	return slices.DeleteFunc(out, func(b bar) bool { return b.Times == 1 })
 }
 
-// keyGone returns when, during a believed hold, too few nodes still had the holder's keys for the
-// quorum that the lock claims: keys expired, were deleted or overwritten, or nodes lost them. It
-// returns false if that did not happen, or if the hold's keys are unknown.
+// keyGone returns when, during a believed hold, fewer nodes than the claimed quorum still had the
+// holder's keys: keys expired, were deleted or overwritten, or nodes lost them. It returns false if
+// that did not happen, or if the hold's keys are unknown.
 func keyGone(h checker.Hold, f story.Focus) (time.Duration, bool) {
 	lives := livesOf(h, f)
 	need := f.Claims.NodeQuorum()

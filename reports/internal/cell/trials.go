@@ -10,9 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Measurable says whether a trial's progress counts. It excludes trials whose fault hit nothing,
-// trials that the harness could not finish, and trials of a sweep: the fault of a sweep rarely has
-// the size that other trials use.
+// Measurable reports whether a trial's progress counts. It excludes trials whose fault hit nothing,
+// trials that the harness could not finish, and trials of a sweep, whose faults have unusual sizes.
 func Measurable(t trial.Result) bool {
 	return t.Progress != nil && t.Err == "" && t.Spec.Size == 0 && (len(t.Spec.Plan) == 0 || t.Hits > 0)
 }
