@@ -56,7 +56,8 @@ type brokenAssumption struct {
 	// is false, they are the faults under which the recipe declares that it breaks.
 	Faults []string
 	Seen   bool // whether the assumption broke in this campaign
-	// Undisturbed: the assumption broke in trials without a fault; Faults[0] names those trials.
+	// Undisturbed: the assumption broke in trials without a fault. Faults[0] is then the name that
+	// these trials have in place of a fault, such as "none".
 	Undisturbed bool
 	rank        int // the rank of the broken oracle with the most direct harm
 }
@@ -164,8 +165,8 @@ type brokenList struct {
 	all      []brokenAssumption
 }
 
-// addCell adds the flaws that a cell showed. It skips a limit that only a mix of faults showed:
-// such a limit takes several faults at once, and decides nothing.
+// addCell adds the flaws that a cell showed. It skips a limit in a cell of a mix of faults: such a
+// limit may take several faults at once, so it does not affect the answer.
 func (l *brokenList) addCell(c campaign.Cell) {
 	for _, f := range c.Flaws {
 		if f.Kind == locks.Limit && l.glossary.fault(c.Fault).Mix || !matters(l.claims, f.Oracle, f.Kind, f.Forever) {
@@ -175,8 +176,8 @@ func (l *brokenList) addCell(c campaign.Cell) {
 	}
 }
 
-// addDeclared adds a flaw that the recipe declares. It skips a limit that shows only by chance, if
-// trials judged one of the faults that may show it.
+// addDeclared adds a flaw that the recipe declares. It skips a limit that no fault has to show
+// (locks.Flaw.Faults), if trials of a fault that may show it were judged.
 func (l *brokenList) addDeclared(f locks.Flaw, cells []campaign.Cell) {
 	cause := checker.Cause(f.Cause)
 	mix := func(fault string) bool { return l.glossary.fault(fault).Mix }

@@ -153,11 +153,12 @@ func breaks(p locks.Pick, broken ...brokenAssumption) (faults []string) {
 	return faults
 }
 
-// conditionNumber returns a sentence's reference to its i-th condition, counted from 0.
+// conditionNumber returns a sentence's reference to its i-th condition, counted from 0: "(1)" for
+// the first.
 func conditionNumber(i int) string { return fmt.Sprintf("(%d)", i+1) }
 
-// elseWords names the alternatives to conditions that the user cannot ensure: the end of a
-// sentence.
+// elseWords names the alternatives to conditions that the user cannot ensure, as the end of a
+// sentence, such as "; where (1) is not sure, take `fenced`".
 func (a advice) elseWords() string {
 	text := ""
 	for _, x := range a.Else {

@@ -20,8 +20,7 @@ var answerWords = map[answer]struct{ Words, Class, Brief string }{
 	doNotUse:  {"Do not use it:", "bug", "do not use"},
 }
 
-// undecidedCondition is the only condition of an answer if nothing but undecided cells restrict
-// it.
+// undecidedCondition is the only condition of an answer if only undecided cells restrict it.
 const undecidedCondition = "the undecided cells turn out well"
 
 // mostAssumptions is the maximum number of assumptions that a sentence names.

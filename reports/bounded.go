@@ -7,7 +7,7 @@ import "strings"
 type boundedSection struct {
 	Head  string
 	Items []boundedItem
-	// Rest returns the text that n items were left out, and where to find them.
+	// Rest returns the text that says that n items were left out, and where to find them.
 	Rest func(n int) string
 	// Most is the maximum size of the section in bytes; 0 = the rest of the page.
 	Most int

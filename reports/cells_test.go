@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// madeUp is a campaign of three cells: a fence that regressed, a fault that hit nothing, and a
-// cell without a violation whose trials are mostly named schedules.
+// madeUp returns a campaign of three cells: fencing tokens that regressed, a fault that hit nothing,
+// and a cell without a violation, in which 20 of 50 trials are named schedules.
 func madeUp(expect bool) result {
 	fenced := sampleCell("fenced", "failover", 0)
 	fenced.Verdict, fenced.Kind, fenced.Shown, fenced.Violations = trial.Violated, "limit", 2, 2

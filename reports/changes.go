@@ -22,7 +22,8 @@ type Direction string
 const (
 	Worse  Direction = "worse"
 	Better Direction = "better"
-	// Unseen: the first campaign showed something that the second did not show, in fewer trials.
+	// Unseen: the second campaign showed less than the first, but in fewer trials. The cell may
+	// therefore be no better.
 	Unseen  Direction = "unseen"
 	Other   Direction = "other" // the same verdict with other flaws, or one campaign did not test the cell
 	Added   Direction = "added" // only the second campaign has the cell

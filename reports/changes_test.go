@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// oneRelease is a campaign whose cells show these flaws, by recipe. A flaw is "oracle cause kind";
-// a recipe without flaws holds.
+// oneRelease is a campaign whose cells show these flaws, by recipe. A flaw is "oracle cause kind",
+// such as "exclusion race bug". A recipe without flaws holds.
 func oneRelease(dir string, trials int, cells map[string][]string) campaign.Stored {
 	s := campaign.Stored{Dir: dir, Info: campaign.Info{Config: campaign.DefaultConfig(), Deterministic: true}, Matrix: campaign.Matrix{Testbed: "sim", Seed: 1}}
 	s.Info.Config.Seed = 1

@@ -21,8 +21,8 @@ import (
 // decidedName is the name of a decision's files, without the extension.
 const decidedName = "decided"
 
-// DecidedFile is the plot of a decision, in the trial's folder. A PNG and a CSV file are beside
-// it.
+// DecidedFile is the plot of when a violation became certain (decision.Decision), in the trial's
+// folder. A PNG and a CSV file are beside it.
 const DecidedFile = decidedName + ".svg"
 
 // decidedSection is the section that Decided appends to a counterexample's page.

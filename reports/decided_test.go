@@ -13,7 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial/decision"
 )
 
-// decidedSample is a decision about the sample whose holder is paused beyond its lease.
+// decidedSample returns a decision about the sample whose holder is paused beyond its lease, and
+// that sample.
 func decidedSample(t *testing.T) (decision.Decision, sampleTrial) {
 	t.Helper()
 	all := sampleTrials(t)

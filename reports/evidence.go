@@ -143,8 +143,8 @@ func piece(name string, data any) (string, error) {
 }
 
 // data returns the page's data and porcupine's pictures, each compressed; "" if there are none. If
-// they exceed budget, pictures of the mildest verdicts are left out first, then commands around
-// the violations, the mildest verdicts first, and last the largest timelines.
+// they exceed budget, it leaves parts out, in this order: porcupine's pictures, then the commands
+// around the violations (both beginning with the mildest verdicts), then the largest timelines.
 func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) {
 	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
 		return "", "", nil

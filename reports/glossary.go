@@ -27,7 +27,7 @@ type named struct {
 type glossary struct {
 	Faults  []named
 	Oracles []named
-	Recipes []locks.Recipe // only their texts are used
+	Recipes []locks.Recipe // for their texts, claims and flaws
 }
 
 // registries builds the glossary from this program's registries.

@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// meanings explain the symbols of a matrix, worst first. Only the symbol "0/" is part of its
-// meaning; the legend writes any other symbol before the meaning.
+// meanings explain the symbols of a matrix, worst first. The legend writes each symbol before its
+// meaning, such as "ttl blocked up to the lease time". The meaning of "0/" contains the symbol.
 var meanings = []struct{ symbol, meaning string }{
 	{undeclaredWord, "violated: undeclared"},
 	{"BUG", "violated: the recipe breaks its own promise"},

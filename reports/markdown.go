@@ -88,8 +88,8 @@ func markdownMatrix(b *strings.Builder, v view) {
 	b.WriteString("\n")
 }
 
-// markdownDifferences lists undeclared violations, trials that did not replay, and cells
-// or trials without a verdict.
+// markdownDifferences lists undeclared violations, flaws of programs, trials that did not replay,
+// and cells or trials without a verdict.
 func markdownDifferences(b *strings.Builder, v view) {
 	if len(v.Unexpected) > 0 {
 		b.WriteString("## Not declared\n\nViolations that their recipes do not declare:\n\n")

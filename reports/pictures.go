@@ -11,7 +11,7 @@ import (
 type pictures struct {
 	Head    string         `json:"head"`
 	Tail    string         `json:"tail"`
-	Middles map[int]string `json:"middles"` // by story
+	Middles map[int]string `json:"middles"` // by the index of the story
 }
 
 // pictures returns porcupine's pages, the worst verdicts first, as many as fit in room bytes.

@@ -24,8 +24,8 @@ type fared struct {
 	longest               time.Duration
 	bypasses              int
 	fairness              []float64 // one for each trial with enough grants to compare
-	losses, orphans, back cases
-	never                 int // faults after which no client acquired the lock
+	losses, orphans, back cases     // holders unaware of a lost key; orphaned keys; recoveries after faults
+	never                 int       // faults after which no client acquired the lock
 
 	left         cases     // keys that acquire attempts left behind
 	perGrant     []int     // commands per grant: the median of each trial

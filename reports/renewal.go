@@ -15,8 +15,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// renewalTable compares recipes that renew their leases with the same locks without renewal: with
-// holders that work for equally many lease times, and with holders that hang.
+// renewalTable compares recipes that renew their leases with the same locks without renewal. It
+// has a column for each overrun, such as holders that work for 1.2 leases, and columns for holders
+// that hang.
 type renewalTable struct {
 	Overruns []string // "1.2 leases", in ascending order; trials with several overruns come last
 	Rows     []renewalRow
@@ -102,8 +103,8 @@ func (r result) renewals(recipes []string) (table renewalTable) {
 // severalOverruns is the overrun of a trial whose holders overran by different times.
 const severalOverruns = math.MaxInt
 
-// overrunShares counts, for each recipe, the decided trials whose actions all prolong work or all
-// hang it. It also returns the overruns, each in tenths of a lease or severalOverruns.
+// overrunShares counts, for each recipe, the decided trials whose faults all prolong a client's
+// work, or all hang it. It also returns the overruns, each in tenths of a lease or severalOverruns.
 func (r result) overrunShares() (byRecipe map[string]*shares, overruns []int) {
 	byRecipe = map[string]*shares{}
 	for _, t := range r.Trials {
@@ -136,8 +137,8 @@ func (r result) overrunShares() (byRecipe map[string]*shares, overruns []int) {
 	return byRecipe, overruns
 }
 
-// longWork returns the effect of a plan whose actions all prolong work or all hang it. lasts is
-// how long the work is prolonged; 0 if the actions have different times.
+// longWork returns the effect of a plan whose actions all prolong a client's work, or all hang it;
+// ok is false for other plans. lasts is how long the work lasts; 0 if the actions differ in this.
 func longWork(p nemesis.Plan) (effect history.FaultEffect, lasts time.Duration, ok bool) {
 	for i, a := range p {
 		e := nemesis.Effect(a.Fault)

@@ -32,7 +32,7 @@ func TestRenewalIsComparedAtEqualOverruns(t *testing.T) {
 		overran("set-nx-px", hung, trial.Violated, false, time.Second, 2*time.Second), // a hang lasts for ever, whatever its times are
 		overran("set-nx-px-watchdog", slow, trial.Holds, false, 1200*time.Millisecond),
 		overran("set-nx-px-watchdog", hung, trial.Blocked, true, time.Second),
-		overran("set-nx-px-watchdog", slow, trial.Violated, false, time.Second, 2*time.Second), // with two different times
+		overran("set-nx-px-watchdog", slow, trial.Violated, false, time.Second, 2*time.Second), // its two actions have different times
 		// These do not count: an undecided trial, and one with another fault.
 		overran("set-nx-px-watchdog", slow, trial.Unknown, false, 1200*time.Millisecond),
 		overran("set-nx-px-watchdog", "client-pause", trial.Violated, false, 1200*time.Millisecond),

@@ -80,7 +80,7 @@ func recordedSample(tb testing.TB, name string) sampleTrial {
 	return sampleOf(all[i])
 }
 
-// sampleOf converts a hand-made trial into a trial of a campaign's cell.
+// sampleOf converts a hand-made or recorded trial into a trial of a campaign's cell.
 func sampleOf(s reporttest.Trial) sampleTrial {
 	t := trial.Result{
 		Spec: trial.Spec{

@@ -71,7 +71,7 @@ func open(dir string, full bool) (*sink, error) {
 	return &sink{dir: dir, full: full, glossary: registries(), acquires: map[string][]time.Duration{}, minimal: map[string]detail{}}, nil
 }
 
-// sink is the only implementation of campaign.Sink.
+// sink writes the reports of one campaign. It is the only campaign.Sink outside tests.
 type sink struct {
 	dir      string
 	full     bool // render every violated trial
@@ -161,7 +161,7 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 				return err
 			}
 			if err == nil {
-				t.Verdicts = whole.Verdicts // the campaign's list has the verdicts shortened
+				t.Verdicts = whole.Verdicts // the campaign's list shortens the verdicts
 			}
 			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking), s.full, t, evidence)
 			if err != nil {

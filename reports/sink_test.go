@@ -78,7 +78,7 @@ func rendered(dir string, trials []sampleTrial, name string) []string {
 }
 
 // skipInShort skips a test that writes a whole report several times. With the race detector that
-// takes long, and the code has no concurrency of its own.
+// takes long, and a shorter test runs the same code.
 func skipInShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

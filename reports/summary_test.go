@@ -14,7 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// drawnCampaign draws a campaign of any size, with names of any length. Every cell is violated.
+// drawnCampaign draws a random campaign: small or large, with short or very long names. Every cell
+// is violated.
 func drawnCampaign(t *rapid.T) result {
 	long := rapid.SampledFrom([]int{1, 20, 300, 70_000})
 	count := rapid.SampledFrom([]int{0, 1, 3, 40})

@@ -43,8 +43,9 @@ type symbol struct {
 	Color text.Colors
 }
 
-// cellSymbol returns a cell's symbol, short enough for twenty columns. If the cell shows an
-// undeclared flaw, the symbol is undeclaredWord or ends with an exclamation mark.
+// cellSymbol returns a cell's symbol, such as "limit" or "0/50". It is so short that a matrix of
+// twenty columns fits a wide screen. If the cell shows an undeclared flaw, the symbol is
+// undeclaredWord or ends with an exclamation mark.
 func cellSymbol(c campaign.Cell) symbol {
 	s := plainSymbol(c)
 	if undeclared(c) {

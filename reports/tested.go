@@ -47,7 +47,7 @@ func countWords(v view) string {
 	return fmt.Sprintf("%d %s, %d with a violation", v.TrialCount, wording.Plural(v.TrialCount, "trial"), v.ViolationCount)
 }
 
-// amountWords counts the operations and commands of all trials.
+// amountWords counts the history entries and the Redis commands of all trials.
 func (r result) amountWords() string {
 	var ops, commands int
 	for _, t := range r.Trials {

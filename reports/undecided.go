@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// openCell is a cell with undecided trials or a doubt. Dir is the folder of its first kept
-// undecided or doubtful trial; "" if none was kept.
+// openCell is a cell with undecided trials, or with a doubt, which is a possible undeclared
+// violation. Dir is the folder of its first kept undecided or doubtful trial; "" if none was kept.
 type openCell struct {
 	Text, Dir string
 	Commands  []command

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// alsoRenewal returns a trial whose recipe declares its many removals of other clients' keys, but
-// not the one renewal after them.
+// alsoRenewal returns a trial with seven removals of another client's key, which the recipe
+// declares, and then one renewal of another client's key, which it does not declare.
 func alsoRenewal(tb testing.TB) sampleTrial {
 	s := sampleOf(reporttest.ForeignRenewal(tb))
 	renewal := s.Trial.Verdicts[0].Findings[0]

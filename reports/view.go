@@ -126,7 +126,7 @@ type cellDetail struct {
 	Declared                          string
 	Drawn                             json.RawMessage
 	Dir                               string
-	Kept                              keptPictures // in Dir
+	Kept                              keptPictures // the pictures in Dir
 	Commands                          []command    // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
@@ -145,7 +145,7 @@ func (c cellDetail) Undeclared() bool {
 	return slices.ContainsFunc(c.Flaws, func(f flawView) bool { return f.Kind == undeclaredKind })
 }
 
-// Anywhere returns the commands that run without the store.
+// Anywhere returns the commands that run without the store, the campaign's directory.
 func (c cellDetail) Anywhere() []command { return c.commands(false) }
 
 // Stored returns the commands that need the store.

@@ -214,7 +214,7 @@ func (a *app) export(f checkFlags, h check.History) error {
 
 // draw writes the picture to the file that --timeline names.
 func (a *app) draw(ctx context.Context, f checkFlags, path string, t trial.Result, e history.Evidence) error {
-	if t.Spec.Lock == "" { // no recipe: the picture's title is the finding
+	if t.Spec.Lock == "" { // no recipe: the picture's title names the file and the model
 		t.Spec.Lock, t.Spec.Fault = filepath.Base(path), "the model "+f.model
 	}
 	picture, err := check.Draw(ctx, f.timeline, t, e)

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestCheckSaysWhatVouchesForTheFiles: check names the standing of the files in one line of text,
-// and as a value in JSON.
+// TestCheckSaysWhatVouchesForTheFiles: check says, on stderr and in JSON, whether the files are as
+// the run judged them, were changed since, or lack their verdict.
 func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -74,7 +74,8 @@ func (x comparison) words() string {
 	return "another history than the " + which + " one, by nature: only on one and the same testbed with virtual time are they alike"
 }
 
-// seeds names the trial's own seed, and the campaign's seed: that is the value for --seed.
+// seeds names the trial's own seed and, if known, the campaign's seed, which is the value for
+// --seed.
 func (x comparison) seeds(s trial.Spec) string {
 	if x.campaignSeed == 0 {
 		return fmt.Sprintf("trial seed %d", s.Seed)

@@ -76,7 +76,7 @@ func trialFlags(flags *pflag.FlagSet, c *campaign.Config) {
 // volume is how much a command prints besides its result.
 type volume int
 
-// Volumes.
+// Volumes; the zero value is normal.
 const (
 	normal volume = iota
 	quiet         // nothing but deviations from what is expected

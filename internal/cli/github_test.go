@@ -13,8 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// manyFlaws returns a campaign with n undeclared flaws of one recipe, and a declared bug of
-// another.
+// manyFlaws returns a campaign with n undeclared flaws, each of another recipe, then the worst
+// undeclared flaw. It also has a declared bug, a doubtful violation, and a cell whose fault was not
+// exercised.
 func manyFlaws(n int) campaign.Stored {
 	s := campaign.Stored{Info: campaign.Info{Config: campaign.DefaultConfig(), Deterministic: true}, Matrix: campaign.Matrix{Testbed: "sim", Seed: 7}}
 	s.Info.Config.Seed, s.Info.Config.Expect = 7, true

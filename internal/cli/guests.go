@@ -51,7 +51,7 @@ func plainClaims(ttl time.Duration, nodes int) history.Claims {
 	return history.Claims{Quorum: nodes/2 + 1, TTL: ttl, Recovery: ttl}
 }
 
-// forGuests returns the testbeds adapted to users' own locks.
+// forGuests returns the testbeds adapted to users' own locks: guest.Bed replaces the simulation.
 func forGuests(all []testbedChoice) []testbedChoice {
 	all = slices.Clone(all)
 	for i, c := range all {

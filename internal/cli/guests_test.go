@@ -68,8 +68,8 @@ func TestARecipeThatCannotBeUsedIsNamed(t *testing.T) {
 	}
 }
 
-// The simulation for users' locks has the same name and the same worlds as the simulation for
-// built-in recipes.
+// The simulation for users' locks has the same name, capabilities and topologies as the simulation
+// for built-in recipes.
 func TestUsersLocksRunInTheSameSimulation(t *testing.T) {
 	for i, c := range forGuests(testbeds) {
 		if c.Name != testbeds[i].Name {

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
-// groupAnnotation names the group of a flag in the help.
+// groupAnnotation is the key of a flag's annotation that names the flag's group in the help.
 const groupAnnotation = "group"
 
 // group puts flags into a group of the help.

@@ -89,7 +89,7 @@ func (p *program) underWay(t *testing.T, fault string, n int) {
 	const enough = 4 << 10
 	history := filepath.Join("compare", "*", "trials", "set-nx-px", fault, fmt.Sprintf("mutex-%d", n), trial.HistoryFile)
 	p.until(t, func() bool {
-		found, err := filepath.Glob(filepath.Join(p.store, history)) // latest does not exist before the probe trial has ended
+		found, err := filepath.Glob(filepath.Join(p.store, history)) // the link latest may not exist yet
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,8 +78,8 @@ func TestRecipesPageIsCurrent(t *testing.T) {
 	}
 }
 
-// inSimulation reports whether the simulation supports the fault, and whether the outcome depends
-// only on the seed. The commands of docs/recipes.md were found in the simulation.
+// inSimulation reports whether the page must have a command for the fault: the simulation, which
+// runs the page's commands, supports the fault, and the fault is not a mix, which may miss a flaw.
 func inSimulation(fault string) bool {
 	f, ok := nemesis.ByName(fault)
 	lacks := func(need testbed.Capability) bool { return !slices.Contains(sim.New().Capabilities(), need) }

@@ -19,8 +19,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// TestRunCheckReportOnRealRedis runs a small campaign: a lock holds without faults and is violated
-// under a pause. Then it judges the stored trials of both cells again.
+// TestRunCheckReportOnRealRedis runs a small campaign: set-nx-px holds without faults, and
+// exists-set is violated under a pause. Then it judges that violated trial again, and writes the
+// report.
 func TestRunCheckReportOnRealRedis(t *testing.T) {
 	store := t.TempDir()
 	code, stdout, stderr := lockstorm(t, "run", "--testbed", "process", "--locks", "set-nx-px,exists-set", "--faults", "none,client-pause", "--workloads", "mutex",

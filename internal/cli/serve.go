@@ -16,7 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 )
 
-// parted is how long running requests may take after the server is told to stop.
+// parted is the time limit for unfinished requests after the server is told to stop, and for
+// reading the headers of a request.
 const parted = 5 * time.Second
 
 func (a *app) serveCommand() *cobra.Command {

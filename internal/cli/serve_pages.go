@@ -32,7 +32,7 @@ const filesPath = "/files/"
 const policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // kindsOfFiles maps the suffixes of a store's files to media types. Any other file is served as
-// plain text or bytes, never as a page.
+// bytes (application/octet-stream), never as a page.
 var kindsOfFiles = map[string]string{
 	".html": "text/html; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png", ".xml": "application/xml", ".json": "application/json",
 	".md": "text/plain; charset=utf-8", ".jsonl": "text/plain; charset=utf-8", ".csv": "text/plain; charset=utf-8", ".log": "text/plain; charset=utf-8", ".txt": "text/plain; charset=utf-8",

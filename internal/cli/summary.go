@@ -150,7 +150,8 @@ func worstFlaws(s campaign.Stored) (worst []campaign.ShownFlaw) {
 	return worst
 }
 
-// flawsWorstFirst lists the shown flaws of locks, the worst first.
+// flawsWorstFirst lists the flaws that trials showed, the worst first. It omits the flaws of the
+// clients' programs.
 func flawsWorstFirst(s campaign.Stored) []campaign.ShownFlaw {
 	shown := slices.DeleteFunc(s.ShownFlaws(), func(f campaign.ShownFlaw) bool { return checker.OracleNamed(f.Oracle).OfProgram })
 	slices.SortStableFunc(shown, compareShown)

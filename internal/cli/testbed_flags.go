@@ -62,7 +62,8 @@ func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
 	of(consentFlag)
 }
 
-// testbedAnnotation marks a flag that only some testbeds take.
+// testbedAnnotation is the key of a flag's annotation that names the testbed that takes the flag.
+// Flags of all testbeds do not have it.
 const testbedAnnotation = "testbed"
 
 // ofTestbed says whether only some testbeds take the flag.

@@ -32,8 +32,8 @@ type testbedChoice struct {
 	Doc  string
 	// New makes the testbed. An error says what is missing on this machine or in the flags.
 	New func(context.Context, testbedFlags) (testbed.Testbed, error)
-	// Sketch returns a testbed that only describes its worlds and is never run. It is used if New
-	// fails. Nil = no description.
+	// Sketch returns a testbed that only describes its topologies and capabilities, and is never
+	// run. It is used if New fails. Nil = no description.
 	Sketch func() testbed.Testbed
 	// Virtual: time is simulated. Two trials with the same seed have the same history, and trials
 	// run in worker processes.

@@ -136,7 +136,8 @@ func breaksPanel(fault, measure string, sizes []float64, recipes []string, count
 // within reports whether a fault of this size stays below one lease time.
 func within(size float64) bool { return math.Abs(size) < 1 }
 
-// breaksCell paints the share of violated trials for one size. Too few judged trials are hatched.
+// breaksCell paints the share of violated trials for one size. A size with too few judged trials
+// is hatched.
 func breaksCell(n svg.Canvas, s swept, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Wash, x0, y0, x1, y1)
 	if !s.enough() {

@@ -89,7 +89,8 @@ type painting func(draw.Canvas, *plot.Plot)
 // Plot implements plot.Plotter.
 func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
 
-// heatMap draws recipes down and faults across. paint draws one cell.
+// heatMap returns a picture with a row for each recipe and a column for each fault. paint draws
+// one cell.
 func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length)) *svg.Picture {
 	recipes, faults := cell.Axes(m)
 	height := vg.Length(len(recipes)*plotRow + 112)

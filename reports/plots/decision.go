@@ -20,8 +20,9 @@ import (
 // decisionHeight is the height of the plot of a decision.
 const decisionHeight = 210
 
-// Decision draws the share of violated continuations. Its X axis is the instant from which on no
-// fault disturbed a continuation. color returns the colour of a fault, as svg.Color reads it.
+// Decision draws when the violation of a trial became certain: the share of violated continuations
+// (package decision) by the instant at which all their faults end. color returns a fault's colour
+// as "#rrggbb".
 func Decision(d decision.Decision, e history.Evidence, color func(fault string) string) svg.Picture {
 	title := fmt.Sprintf("When the violation was decided: %s by %s", d.Flaw.Oracle, d.Flaw.Cause)
 	return svg.Picture{Width: plotWidth, Height: decisionHeight, What: title, Paint: func(c draw.Canvas) {

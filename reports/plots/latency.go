@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Latency summarizes the durations of one recipe's successful acquires without faults. Each
-// duration is of one attempt, without the wait for other holders.
+// Latency summarizes durations of one recipe: the durations of its successful acquires without
+// faults, or of its overlaps (function overlaps). The duration of an acquire is that of one
+// attempt. It includes the time for which the lock itself waits, but no earlier, failed attempts.
 type Latency struct {
 	Lock   string        `json:"lock"`
 	N      int           `json:"n"`

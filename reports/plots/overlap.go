@@ -15,8 +15,8 @@ import (
 const leastOverlaps = 10
 
 // overlaps summarizes, for each recipe, the longest overlap of each trial: how long two clients
-// held one lock at once. Only trials with an overlap count, in the recipe's workload
-// (cell.ComparedIn), without trials of a sweep.
+// held one lock at once. It counts trials of the recipe's workload (cell.ComparedIn) that had an
+// overlap, but no trials of a sweep.
 func overlaps(trials []trial.Result) []Latency {
 	in, oracles := cell.ComparedIn(trials), ofOverlaps()
 	longest := map[string][]time.Duration{}

@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// recovery summarizes how long a cell's locks took, after a fault, until a client acquired again.
+// recovery summarizes how long it took, after the faults of a cell, until a client acquired the
+// lock again.
 type recovery struct {
 	longest time.Duration
 	never   bool // after some fault, no client acquired the lock

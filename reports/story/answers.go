@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// answers returns steps for operations of the cast that ended with an unknown outcome.
+// answers returns a step for each operation of the story's clients whose outcome is unknown to the
+// client.
 func (t *teller) answers() []Step {
 	var out []Step
 	for _, p := range t.Pairs {
@@ -34,7 +35,7 @@ func (t *teller) answers() []Step {
 			text = fmt.Sprintf("%s answered c%d's %s with an error, %s", refused.Node, c.Client, c.F, kind)
 		}
 		out = append(out, Step{At: c.Time, Text: text, Weight: aside})
-		if t.leftFree() { // the remaining operations are only counted
+		if t.leftFree() { // waits counts the remaining operations
 			break
 		}
 	}

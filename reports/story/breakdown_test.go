@@ -52,7 +52,8 @@ func TestWhoAskedAHungHolderIsCountedFromItsGrant(t *testing.T) {
 }
 
 // A hanging client has its key on several nodes, so that no other client can get a quorum.
-// Attempts count as in vain from its grant on, not from the beginning of the finding.
+// Attempts count as in vain from the hanging client's grant on, not from the beginning of the
+// finding.
 func TestWhoAskedAHungHolderOfAQuorumIsCountedFromItsGrant(t *testing.T) {
 	nodes := []string{"n0", "n1", "n2", "n3", "n4"}
 	tape := reporttest.NewTape(t)

@@ -24,9 +24,11 @@ type clues struct {
 	// freed is a command that removed another client's key. prolonged is a command that changed
 	// the expiry of another client's key.
 	freed, prolonged *clue
-	// late: a command ran long after it was sent.
+	// late: a command that the finding names ran long after it was sent.
 	late bool
-	// lives: the keys have a TTL or should have one. renews: a watchdog prolongs the TTL.
+	// lives: the keys have a TTL or should have one. renews: a watchdog prolongs the TTL. fenced:
+	// the lock claims to grant fencing tokens. deadlines: a holder has a deadline by its own clock.
+	// readers: it is a read-write lock.
 	lives, renews, fenced, deadlines, readers bool
 	// nodes is how many nodes must grant the lock.
 	nodes                                    int
@@ -39,9 +41,9 @@ type clues struct {
 	unasked                                  bool // a client entered its lock again without sending a command to Redis
 	severed                                  bool // until the harm began, a fault kept a holder's commands from a node
 	extended                                 bool // the harm is an extension that succeeded too late
-	unfenced                                 bool // whether a grant carried no fencing token
+	unfenced                                 bool // a grant carried no fencing token
 	overclaimed                              bool // a holder's own deadline came after its lease had ended
-	// reasons are the kinds of the finding's reasons.
+	// reasons has the reasons that the finding gives, such as account.RenewalMissing.
 	reasons map[account.What]bool
 }
 
@@ -56,8 +58,8 @@ func (c clues) ungranted() bool {
 	return c.reasons[account.SetInVain] || c.reasons[account.SetUnknown] || c.reasons[account.SetAfterwards]
 }
 
-// ownDeadline reports whether only the holder's own clock mattered: the keys have TTLs, and their
-// values are not times.
+// ownDeadline reports whether only the holder's own clock mattered: a holder has a deadline by its
+// clock, Redis counts the TTL of the key, and the key's value is not a time.
 func (c clues) ownDeadline() bool { return c.deadlines && c.lives && c.tokens != aTime }
 
 // clue is a command that changed another client's key. looked: the sender had read the key before,
@@ -146,8 +148,8 @@ func (t *teller) repeated() bool {
 	return false
 }
 
-// leased reports whether the keys have TTLs or should have them: the lock claims to recover from a
-// crash without a client's clock.
+// leased reports whether a key has a TTL or should have one. It should have one if the lock claims
+// to recover from a crash without the clients' clocks.
 func (t *teller) leased() bool {
 	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Became.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
 }
@@ -179,8 +181,8 @@ func (t *teller) severed() bool {
 	})
 }
 
-// enteredUnasked reports whether the entry belongs to an acquire that succeeded without sending a
-// command.
+// enteredUnasked reports whether the history's entry at index belongs to an acquire that succeeded
+// without sending a command.
 func (t *teller) enteredUnasked(index int) bool {
 	p, ok := t.Pair(index)
 	return ok && p.Complete != nil && p.Invoke.F == history.FAcquire && p.Complete.Type == history.OK &&

@@ -8,7 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// ended is the text for a trial that the code under test ended.
+// ended is the text for a trial that the code under test ended, by a deadlock, a panic or a runaway
+// loop.
 const ended = "the trial ended in a {f} ({error})"
 
 // eventTexts describe the events of the nemesis, as entries of the log and as steps of the story.

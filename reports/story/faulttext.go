@@ -19,7 +19,8 @@ func (t *teller) lastCause() time.Duration {
 	return t.Finding.To
 }
 
-// faultSteps returns steps for the faults that struck the cast and may have caused the harm.
+// faultSteps returns steps for the faults that struck the story's clients and may have caused the
+// harm.
 func (t *teller) faultSteps() []Step {
 	var out []Step
 	for _, w := range t.Windows {
@@ -54,7 +55,7 @@ func (t *teller) leftBehind(w facts.Window) bool {
 }
 
 // bears reports whether an event belongs to the story: it happened after the story's start, or its
-// effect lasted until then.
+// effect lasted until that start.
 func (t *teller) bears(op history.Op) bool {
 	if op.Client >= 0 && !slices.Contains(t.Cast, op.Client) {
 		return false

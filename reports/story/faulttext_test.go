@@ -72,9 +72,9 @@ func TestCutLinksAreToldAsTheyWereCut(t *testing.T) {
 	}
 }
 
-// failedOver returns a trial in which a replica lacks a granted key: if cut, it was cut off from
-// the primary; otherwise the failover was faster than replication. wait is the reply to a WAIT; ""
-// = no WAIT was sent.
+// failedOver returns a trial in which a promoted replica lacks a granted key. If cut is set, the
+// network had cut the replica off from the primary; otherwise the fault had stopped replication.
+// wait is the reply to c0's WAIT; "" = c0 sent no WAIT.
 func failedOver(tb testing.TB, cut bool, wait string) reporttest.Trial {
 	t := reporttest.NewTape(tb)
 	if cut {

@@ -24,14 +24,14 @@ type Trial struct {
 // Finding is one finding of a violated oracle.
 type Finding struct {
 	Oracle string
-	Kind   locks.Kind // as in Trial.Declared; "" if not declared
+	Kind   locks.Kind // bug or limit, as Trial.Declared has it; "" if not declared
 	checker.Finding
 	oracle checker.Oracle
 }
 
-// findings returns the findings of a trial's violated oracles, the most telling first. An
-// undeclared finding with a cause comes before all declared ones. A limit comes after a bug, and a
-// blockage after everything else. Then the oracle and the time decide.
+// findings returns the findings of a trial's violated oracles, the most telling first. Undeclared
+// findings with a cause come before all others. After them come bugs, unclassified findings, limits
+// and, in the same order, blockages. Among equals, the oracle's rank and then the time decide.
 func findings(t Trial) []Finding {
 	kind := map[[2]string]locks.Kind{}
 	for _, f := range t.Declared {
@@ -76,9 +76,9 @@ type Focus struct {
 	Others   []Finding // the remaining findings
 	From, To time.Duration
 	End      time.Duration // end of the whole trial
-	Start    time.Duration // where the story begins; From is a margin earlier
-	// Cast are the finding's clients, and other clients whose commands changed the keys of those
-	// clients during the harm. It is sorted.
+	Start    time.Duration // when the story begins; From is a margin earlier
+	// Cast are the clients of the story, sorted: the finding's clients, the senders of the finding's
+	// commands, clients that changed keys of the finding's clients, and clients whose keys block.
 	Cast []int
 	facts.Reading
 }
@@ -125,8 +125,8 @@ func FocusOn(t Trial) (Focus, bool) {
 	return f, true
 }
 
-// cast returns the clients of the story and the time at which the story begins: the beginning of
-// the first hold or key with which they acted.
+// cast returns the clients of the story and the time at which the story begins: when the first of
+// their holds or keys that matter began. from and to are the story's first and last instant so far.
 func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	x := f.Finding
 	all := slices.Clone(x.Clients)

@@ -66,7 +66,7 @@ func (t *teller) lostUpdate() (lostUpdate, bool) {
 	return lostUpdate{}, false
 }
 
-// readBefore returns the last read of the writer before its write.
+// readBefore returns the writer's last read before its write w.
 func (t *teller) readBefore(w history.Op) (history.Op, bool) {
 	var last history.Op
 	for _, op := range t.Ops {
@@ -144,9 +144,9 @@ func (t *teller) inVainFrom() time.Duration {
 	return from
 }
 
-// blockingKeysFrom returns the time from which keys of the cast (Focus.Cast) denied a quorum to
-// other clients, but no later than the finding's beginning. Only keys that existed for most of the
-// blockage count. It returns false if a quorum of nodes was free.
+// blockingKeysFrom returns the time from which keys of the story's clients (Focus.Cast) denied a
+// quorum to other clients, but no later than the finding's beginning. Only keys that existed for
+// most of the blockage count. It returns false if a quorum of nodes was free.
 func (t *teller) blockingKeysFrom() (time.Duration, bool) {
 	blocked := map[string]time.Duration{} // the time of the first blocking key, by node
 	for _, s := range t.Spans {

@@ -12,7 +12,7 @@ import (
 )
 
 // harms maps each kind of harm to the function that describes it. The function gets a step with
-// the finding's summary and may improve the step. It returns false if another step already
+// the finding's summary and may change the step. It returns false if another step already
 // describes the harm.
 var harms = map[checker.Harm]func(t *teller, s *Step) bool{
 	checker.HarmOverlap:  (*teller).overlapHarm,

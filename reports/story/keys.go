@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// keySteps returns steps for the events of the cast's keys. Equal events on several nodes become
-// one step.
+// keySteps returns steps for the events of the keys of the story's clients. Equal events on several
+// nodes become one step.
 func (t *teller) keySteps() []Step {
 	var order []string
 	told := map[string]*repeated{}
@@ -36,7 +36,7 @@ func (t *teller) keySteps() []Step {
 	for _, text := range order {
 		r := told[text]
 		s := Step{At: r.first, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
-		s.Group = r.lost // so that it joins the step about the node
+		s.Group = r.lost // a loss joins the step about its node
 		out = append(out, s)
 	}
 	return out
@@ -64,7 +64,7 @@ func (r *repeated) add(x facts.Event) {
 	r.most[x.Node]++
 }
 
-// words returns where the events happened, and when the last one did: "on n0 and n1, by 1.2 s".
+// words returns where the events happened, and when the last one did: "on n0 and n1, by 1.200 s".
 func (r *repeated) words() string {
 	nodes := slices.SortedFunc(maps.Keys(r.most), prose.ByNumber)
 	times := 0
@@ -85,7 +85,8 @@ func lasts(s facts.Span, x Finding) bool {
 	return s.From <= x.From && s.To >= x.From+(x.To-x.From)/2
 }
 
-// leftSteps returns steps for the cast's keys that kept other clients out for most of a blockage.
+// leftSteps returns steps for the keys of the story's clients that kept other clients out for most
+// of a blockage.
 func (t *teller) leftSteps() []Step {
 	if !t.Finding.Blocks() {
 		return nil
@@ -112,8 +113,8 @@ func (t *teller) leftSteps() []Step {
 	return out
 }
 
-// toldAs reports whether a hold of the story set the key. In that case, the hold already has a
-// step.
+// toldAs reports whether the acquire of a hold in the story set the key. In that case, the hold
+// already has a step.
 func (t *teller) toldAs(s facts.Span) bool {
 	return slices.ContainsFunc(t.told, func(h checker.Hold) bool {
 		return h.Client == s.Owner && h.From >= s.From && acquiredAt(t.Ops, h) <= s.From

@@ -26,11 +26,11 @@ type LogLine struct {
 // Ordered explains the order of Log to readers of a report.
 const Ordered = "By time: operations at the client, commands when their node ran them, or when they were sent if they never arrived."
 
-// Log lists the operations and commands of the cast and the actions of the nemesis around the
-// finding. Ordered explains the order. A command stands at the time when its node ran it: by
-// sending times, racing commands could appear in the wrong order. Refused attempts are left out
-// unless the finding names them. more is the number of earlier entries that were left out for
-// brevity.
+// Log lists what happened around the finding: the operations and commands of the story's clients,
+// and the actions of the nemesis. Ordered explains the order. A command stands at the time when its
+// node ran it: by sending times, racing commands could appear in the wrong order. Refused attempts
+// are left out unless the finding names them. more is the number of earlier entries that were left
+// out for brevity.
 func Log(f Focus) (entries []LogLine, more int) {
 	refused := map[int]bool{}
 	for _, p := range f.Pairs {

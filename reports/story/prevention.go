@@ -23,7 +23,8 @@ const (
 	fencingToo = "a fencing token: a number that grows with every grant, and that the guarded resource compares so as to refuse an older one"
 )
 
-// fence is a remedy for every cause that ends a lease early.
+// fence applies if the lock grants no fencing tokens. It helps whenever a client works beyond its
+// lease.
 var fence = remedy{func(c clues) bool { return !c.fenced }, say(fencingToo)}
 
 // atomicTake applies if taking the lock needed several commands.

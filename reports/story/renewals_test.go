@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 )
 
-// In these trials, a holder sends no renewal. The checker itself judges them.
+// In each of these trials, c0 does not renew its current lease. The findings come from the checker.
 func TestStoriesTellWhyNoRenewalWasSent(t *testing.T) {
 	for name, make := range map[string]func(*reporttest.Tape){
 		"renewal-stopped": stoppedByARelease, "renewed-instead": renewedReleasedOnes, "renewal-missing": neverRenewedAgain,
@@ -50,7 +50,8 @@ func heldAndRenewedOnce(t *reporttest.Tape) {
 
 func neverRenewedAgain(t *reporttest.Tape) { heldAndRenewedOnce(t) }
 
-// stoppedByARelease: c0 holds a second lock for a while, and then releases that lock.
+// stoppedByARelease: c0 holds a second lock for a while. After the release of that lock, c0 sends
+// no renewal of the first lock.
 func stoppedByARelease(t *reporttest.Tape) {
 	heldAndRenewedOnce(t)
 	other := func(o *history.Op) { o.Lock = "stock" }

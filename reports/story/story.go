@@ -143,7 +143,7 @@ func broken(f Focus) string {
 }
 
 // holdsToTell returns the holds in the harm, the holds that the finding and its commands name, and
-// the last hold of each client of the cast before the finding. For a blockage, it returns the
+// the last hold of each of the story's clients before the finding. For a blockage, it returns the
 // holds that led to the blockage and the hold that ended it.
 func (t *teller) holdsToTell() []checker.Hold {
 	var holds []checker.Hold
@@ -191,8 +191,8 @@ func (t *teller) holdsToTell() []checker.Hold {
 	return holds
 }
 
-// blockedFrom returns when the story of a blockage begins: when the command that set the key was
-// sent, or when the first hold of the story was acquired.
+// blockedFrom returns when the story of a blockage begins: when the command that set the blocking
+// key was sent, or when the first hold of the story was acquired, whichever is earlier.
 func (t *teller) blockedFrom() time.Duration {
 	start := t.Finding.From
 	for _, s := range t.Spans {
@@ -273,8 +273,9 @@ func (t *teller) intruder(h checker.Hold) bool {
 	return x.Overlaps() && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
 }
 
-// lastOfTwo reports whether h was granted last of two overlapping holds, and returns the other
-// client. The reply of the last grant may arrive first.
+// lastOfTwo reports whether h is the hold, of two overlapping ones, that was granted last. It
+// returns the client of the other hold. The hold that was granted last may begin first, because its
+// reply may arrive first.
 func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	x := t.Finding
 	i := slices.IndexFunc(t.told, t.intruder)
@@ -329,7 +330,7 @@ func (t *teller) leaseWords(h checker.Hold) string {
 	case !seen:
 	case life == 0:
 		text = ", without a TTL: its key never expires by itself"
-	case (life - ttl).Abs() > ttl/50: // in real time, a TTL is not known to the millisecond
+	case (life - ttl).Abs() > ttl/50: // on real servers, a TTL is not known to the millisecond
 		text = fmt.Sprintf(" for %s; its key has a TTL of %s", prose.Length(ttl), prose.Length(life))
 	}
 	if op, ok := facts.OpAt(t.Ops, h.Acquire); ok && op.Lease != nil && op.Lease.Deadline > 0 {
@@ -338,7 +339,8 @@ func (t *teller) leaseWords(h checker.Hold) string {
 	return text
 }
 
-// lifeOf returns the TTL that a hold's acquire gave its keys; 0 = the keys never expire.
+// lifeOf returns the TTL that a hold's acquire gave its keys; 0 = the keys never expire. seen is
+// false if the evidence does not show the TTL.
 func (t *teller) lifeOf(h checker.Hold) (life time.Duration, seen bool) {
 	acquire, ok := t.Pair(h.Acquire)
 	if !ok {

@@ -19,8 +19,8 @@ func trialOf(t reporttest.Trial) Trial {
 // trials with golden files.
 const recordedDir = "../testdata/recorded"
 
-// beside has the names of the hand-made trials. The value is a detail of the trial's story; the
-// recorded trial of the same cause does not show that detail.
+// beside has the names of the hand-made trials that are told although a recorded trial has the same
+// name. The value is the detail that only the hand-made trial shows.
 var beside = map[string]string{
 	"race":            "nothing failed",
 	"client-clock":    "a clock stays wrong",

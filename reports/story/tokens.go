@@ -93,7 +93,7 @@ const (
 	oneForAll                  // every client writes the same value
 	oneEach                    // a client writes the same value in all its attempts
 	perAttempt                 // every attempt writes a value of its own
-	aTime                      // the time at which a lease ends
+	aTime                      // the value is the time at which a lease ends
 )
 
 // tokens are the values with which the keys of locks identify their owners.
@@ -198,7 +198,7 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	return out
 }
 
-// looks returns what clients saw before they took the lock, if taking the lock needed several
+// looks returns steps about what clients saw before they took the lock, if taking it needed several
 // commands.
 func (t *teller) looks() []Step {
 	var out []Step

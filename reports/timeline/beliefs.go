@@ -39,9 +39,9 @@ func waits(client int, f story.Focus) []bar {
 	return slices.DeleteFunc(out, func(b bar) bool { return b.Times == 1 })
 }
 
-// keyGone returns when, during a believed hold, too few nodes still had the holder's keys for the
-// quorum that the lock claims: keys expired, were deleted or overwritten, or nodes lost them. It
-// returns false if that did not happen, or if the hold's keys are unknown.
+// keyGone returns when, during a believed hold, fewer nodes than the claimed quorum still had the
+// holder's keys: keys expired, were deleted or overwritten, or nodes lost them. It returns false if
+// that did not happen, or if the hold's keys are unknown.
 func keyGone(h checker.Hold, f story.Focus) (time.Duration, bool) {
 	lives := livesOf(h, f)
 	need := f.Claims.NodeQuorum()
@@ -57,9 +57,9 @@ func keyGone(h checker.Hold, f story.Focus) (time.Duration, bool) {
 	return gone, gone < h.To && gone < f.End
 }
 
-// livesOf returns, for each node, until when it had the keys of a believed hold. A key that never
-// expires is left out if the hold has other keys: a counter of fencing tokens outlives the lock's
-// key.
+// livesOf returns, for each node, until when it had the keys of a believed hold. Keys that never
+// expire are left out if another key of the hold expires: a counter of fencing tokens outlives the
+// lock's key.
 func livesOf(h checker.Hold, f story.Focus) map[string]time.Duration {
 	granted := grantedBy(h, f)
 	var grants []*keyspace.Grant
@@ -126,7 +126,7 @@ func grantedBy(h checker.Hold, f story.Focus) []int {
 	return out
 }
 
-// heldBy returns the operation that began a hold.
+// heldBy returns the operation that began a hold: an extension, or else an acquire.
 func heldBy(h checker.Hold, f story.Focus) (history.Pair, bool) {
 	if h.Extended > 0 {
 		return f.Pair(h.Extended)

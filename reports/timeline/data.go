@@ -10,8 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// Data returns the part of a trial in focus as JSON. A page's script draws the timelines from it
-// and names the trials. It is much shorter than the SVG file. Times are whole microseconds.
+// Data returns the timeline of the part of a trial in focus as JSON, from which a page's script
+// draws the picture. The JSON has no title: the page names the trial. It is much shorter than the
+// SVG file. Times are whole microseconds since the trial's start.
 func Data(f story.Focus) (json.RawMessage, error) {
 	s := newScene(f)
 	d := sceneData{
@@ -49,7 +50,8 @@ type Key struct {
 	On   []string `json:"on"`
 }
 
-// Sample is one entry of a legend. Name is the look of a bar, a mark or a background.
+// Sample is one entry of a legend. Name names the look of a bar, a mark or a background, such as
+// "hold". Text explains it.
 type Sample struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
@@ -79,7 +81,7 @@ type sceneData struct {
 	Rows     rowsData   `json:"rows"`
 }
 
-// rowsData holds the rows by column.
+// rowsData holds the rows of a scene, one slice for each field of a row.
 type rowsData struct {
 	From   []int64  `json:"from"`   // difference from the previous row's beginning
 	Length []int64  `json:"length"` // -1 = open

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// faultLanes stacks the windows in at most four lanes, so that none covers another.
+// faultLanes stacks the faults in at most four lanes, so that no fault's bar covers another.
 func faultLanes(f story.Focus, rows *book) []lane {
 	var bars []bar
 	for _, w := range f.Windows {
@@ -92,7 +92,7 @@ func stack(bars []bar, kind laneKind, label string, most int, room time.Duration
 			i = len(lanes) - 1
 		}
 		if i < 0 {
-			continue // omitted here: the text lists all findings
+			continue // no room
 		}
 		lanes[i].Bars = append(lanes[i].Bars, b)
 		ends[i] = max(b.To, b.From+room)

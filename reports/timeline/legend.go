@@ -42,7 +42,8 @@ type glyph struct {
 	// down is the distance from the lane's top edge down to the mark. If down is 0, low is the
 	// distance from the lane's middle down to the mark.
 	down, low vg.Length
-	// stem is how far above the mark the line to the keys' bars begins; 0 = no line.
+	// stem is how far above the mark its line begins, which leads to the bars of the lane. It is
+	// negative if the line begins below the mark; 0 = no line.
 	stem vg.Length
 	draw func(n svg.Canvas, s spot)
 }
@@ -169,7 +170,7 @@ func cross(n svg.Canvas, x, y, r, width vg.Length, c color.Color) {
 	n.Lines(svg.Line(c, width), vg.Point{X: x - r, Y: y + r}, vg.Point{X: x + r, Y: y - r})
 }
 
-// has reports whether the scene has a bar or a mark that the sample explains.
+// has reports whether the scene has a bar, a mark or a background that the sample explains.
 func (s scene) has(x sample) bool {
 	for _, l := range s.Lanes {
 		if x.lane != nil && x.lane(l, s.To) {

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// row describes one item that a mark stands for: an operation from its invocation to its
+// row describes one item that a bar or a mark stands for: an operation from its invocation to its
 // completion, a command from its sending until it ran, a fault, a finding, or an event.
 type row struct {
 	From, To  time.Duration // equal for an instant
@@ -41,7 +41,7 @@ func (r row) String() string {
 // its rows. A bar without rows has its label as the title. If the outcome of an operation is
 // known, the title omits its commands: the marks of the keys show them.
 func (s scene) tell(l lane, b bar) string {
-	believed := b.Style == barHold || b.Style == barRead || b.Style == barGone // the operation has its own bar
+	believed := b.Style == barHold || b.Style == barRead || b.Style == barGone // its operation has another bar
 	if b.Label != "" && (believed || len(b.Rows) == 0) {
 		return row{From: b.From, To: b.To, Who: l.Label, What: b.Label}.String()
 	}

@@ -112,7 +112,7 @@ type mark struct {
 	// Foreign: the command changed a key that carried another client's claim.
 	Foreign bool
 	Label   string
-	Rows    []int // as in bar
+	Rows    []int // the mark's rows, as indices in scene.Rows
 }
 
 // newScene returns the scene of the part of a trial in focus.
@@ -187,7 +187,7 @@ func crowd(f story.Finding, holds []checker.Hold) (most int) {
 	return most
 }
 
-// clients lists the clients of the evidence, in order.
+// clients lists the clients of the evidence, sorted.
 func clients(e history.Evidence) []int {
 	seen := map[int]bool{}
 	for _, op := range e.Ops {

@@ -33,8 +33,8 @@ func Of(m campaign.Matrix, lock, fault string) (campaign.Cell, bool) {
 	return m.Cells[i], true
 }
 
-// Class returns the class of a cell's verdict in the page's style sheet. Blocks that are bugs and
-// blocks that are limits have different classes.
+// Class returns the CSS class of a cell's verdict, such as "bug", "limit" or "holds". Blocks that
+// are bugs and blocks that are limits have different classes.
 func Class(c campaign.Cell) string {
 	switch {
 	case c.Verdict == trial.Violated && c.Kind == "":

@@ -10,9 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Measurable says whether a trial's progress counts. It excludes trials whose fault hit nothing,
-// trials that the harness could not finish, and trials of a sweep: the fault of a sweep rarely has
-// the size that other trials use.
+// Measurable reports whether a trial's progress counts. It excludes trials whose fault hit nothing,
+// trials that the harness could not finish, and trials of a sweep, whose faults have unusual sizes.
 func Measurable(t trial.Result) bool {
 	return t.Progress != nil && t.Err == "" && t.Spec.Size == 0 && (len(t.Spec.Plan) == 0 || t.Hits > 0)
 }
@@ -21,10 +20,10 @@ func Measurable(t trial.Result) bool {
 // enough grants for all of them.
 func Shared(p progress.Measures) bool { return p.Clients > 1 && p.Grants >= p.Clients }
 
-// ComparedIn returns, for each recipe, the workload in which its clients are compared: of the
-// workloads that the recipe ran, the one with trials of the most recipes. Workloads of one source
-// document and workloads that draw come last. If several are equal, the first in the registry is
-// taken.
+// ComparedIn returns, for each recipe, the workload in which plots compare it with other recipes:
+// of the workloads that the recipe ran, the one that the most recipes ran. Workloads of one source
+// document and workloads of a lottery (workloads.Workload.Draws) come last. Among equals, the first
+// in the registry is taken.
 func ComparedIn(trials []trial.Result) map[string]string {
 	ran := map[string][]string{} // the recipes with trials, by workload
 	for _, t := range trials {

@@ -19,7 +19,7 @@ func TestRecipesAreComparedInAGeneralWorkload(t *testing.T) {
 	}
 }
 
-// A workload of one source document, or one that draws, says little about waiting. Recipes are
+// A workload of one source document or of a lottery says little about waiting. Recipes are
 // compared in another workload even if fewer recipes ran it.
 func TestRecipesAreComparedInAnOrdinaryWorkload(t *testing.T) {
 	in := func(lock, workload string) trial.Result {

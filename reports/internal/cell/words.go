@@ -6,8 +6,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Words returns the cell's verdict in words for a reader. For a blocked lock the words add ": bug"
-// if the block is a bug; a block that is a limit is the price of every lease.
+// Words returns the cell's verdict in words for a reader. A block that the recipe declares as a
+// bug has the suffix ": bug", and an undeclared block ": undeclared". A block that is a limit has
+// no suffix, because it is the price of every lease.
 func Words(c campaign.Cell) string {
 	words := c.Words()
 	switch {

@@ -7,15 +7,15 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// fenceCounters returns the keys that only count fencing tokens. Such a key carries no client's
-// claim: all clients increment the number, and it stays after a release.
+// fenceCounters returns the keys that only count fencing tokens, such as "{orders}:fence". Such a
+// key carries no client's claim: all clients increment the number, and it stays after a release.
 //
 // A counter is a string that never had a TTL and that no command removed. An acquire that was
-// granted a fencing token wrote the token to it, and touched another key, too.
+// granted a fencing token wrote the token to the counter, and also changed another key.
 func fenceCounters(e history.Evidence, keys *keyspace.Keys) map[Key]bool {
 	fences := fencesOf(e.Ops)
 	counts, other := map[Key]bool{}, map[Key]bool{}
-	touched := map[int]map[Key]bool{} // by operation
+	touched := map[int]map[Key]bool{} // the keys that an operation changed, by its invocation
 	for _, s := range keys.Steps {
 		c := e.Keys[s.Change]
 		at := Key{Node: c.Node, Name: string(c.Key)}
@@ -46,7 +46,7 @@ func fenceCounters(e history.Evidence, keys *keyspace.Keys) map[Key]bool {
 	return counts
 }
 
-// fencesOf returns the fencing tokens that were granted, by the index of the acquire.
+// fencesOf returns the fencing tokens that were granted, by the index of the acquire's invocation.
 func fencesOf(ops []history.Op) map[int]int64 {
 	fences := map[int]int64{}
 	pairs, err := history.Pairs(ops)

@@ -89,8 +89,8 @@ func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
 	return x, x.Kind != ""
 }
 
-// robbed returns the client whose grant the event affects. If an owner deletes a key that other
-// owners share, it returns one of the other owners.
+// robbed returns the client whose grant the event affects: the key's owner. If an owner deletes a
+// key that it shares with other owners, robbed returns one of the other owners.
 func robbed(keys *keyspace.Keys, s keyspace.Step, x Event) int {
 	if x.Kind != Deleted || x.Client != x.Owner {
 		return x.Owner
@@ -183,8 +183,8 @@ var endKinds = map[keyspace.How]Kind{
 	keyspace.Deleted: Deleted, keyspace.Expired: Expired, keyspace.Lost: Lost, keyspace.Unclear: Gone,
 }
 
-// carried returns the spans of one key. While several grants last, the key carries the latest of
-// them.
+// carried returns the spans of key n. While several grants last, the key carries the latest of
+// them. end is the end of the trial.
 func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) {
 	var all []stretch
 	var cuts []time.Duration

@@ -6,9 +6,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// lose moves each loss of a key from the time when its node came back, as recorded, to the time
-// when the node went down. It changes events and spans. It returns additional events: the losses
-// of nodes that never came back.
+// lose redates losses of keys. The evidence records a loss when the node came back; lose moves it
+// to the time when the node went down. It changes events and spans. It returns additional events:
+// the losses on nodes that never came back.
 func lose(ops []history.Op, events []Event, spans []Span) (more []Event) {
 	downs, gone := Downs(ops)
 	went := func(node string, at time.Duration) time.Duration {
@@ -37,8 +37,9 @@ func lose(ops []history.Op, events []Event, spans []Span) (more []Event) {
 	return more
 }
 
-// Downs returns two maps. downs has, by the index of a node-up event, when that node had gone
-// down. gone has, for each node that never came back, when it went down.
+// Downs returns two maps. downs maps the index of each node-up event to the time at which the node
+// had gone down. gone maps the name of each node that never came back to the time at which it went
+// down.
 func Downs(ops []history.Op) (downs map[int]time.Duration, gone map[string]time.Duration) {
 	downs, gone = map[int]time.Duration{}, map[string]time.Duration{}
 	for _, op := range ops {

@@ -10,11 +10,12 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Reading holds the facts in a trial's evidence. It must not be changed.
+// Reading holds the facts in a trial's evidence. Callers must not change it.
 type Reading struct {
 	Pairs []history.Pair
 	Holds []checker.Hold
-	// Became is the analysis of the keys. Events and Spans are derived from it, in order.
+	// Became is the analysis of the keys. Events and Spans are derived from it: Events in order of
+	// time, Spans by node, key and time.
 	Became *keyspace.Keys
 	Events []Event
 	Spans  []Span
@@ -53,7 +54,8 @@ func (r Reading) Counts(k Key) bool {
 	return slices.ContainsFunc(r.Events, func(x Event) bool { return x.Counter && x.Where() == k })
 }
 
-// keysOf returns the keys that operations on the lock touched; all keys if they touched none.
+// keysOf returns the keys that operations on the lock changed. If they changed none, it returns
+// all keys that carried a client's claim.
 func keysOf(lock string, e history.Evidence, spans []Span, events []Event) []Key {
 	lockOf := map[int]string{}
 	for _, op := range e.Ops {

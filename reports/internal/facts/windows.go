@@ -9,16 +9,16 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// Window is the time during which one fault was in force. If the fault hung a client, the time
-// lasts to the trial's end.
+// Window is the time during which one fault was in force. It lasts to the trial's end if the fault
+// hung a client or if no entry of the history closes the window.
 type Window struct {
 	history.Window // from the closing entry; if Open, from the opening entry
 	From, To       time.Duration
 	Open           bool // whether no entry closes the window
 }
 
-// Over reports whether the window opened before the given instant, and closed at most 1 ms after
-// that instant.
+// Over reports whether the fault was over when something began at the given time: the window
+// opened before that time, and closed at most 1 ms after it.
 func (w Window) Over(began time.Duration) bool {
 	return w.From < began && w.To <= began+time.Millisecond
 }
@@ -121,7 +121,7 @@ func windows(ops []history.Op) []Window {
 	return out
 }
 
-// HungClients returns the names of the clients that hang in their work, in order.
+// HungClients returns the names of the clients that hang in their work, such as "c0", sorted.
 func HungClients(ops []history.Op) []string {
 	var names []string
 	for _, op := range ops {
@@ -140,7 +140,7 @@ type Split struct {
 	From, To time.Duration // To = 0: the split did not end
 }
 
-// Splits returns all splits, in order.
+// Splits returns all splits, in order of time.
 func Splits(ops []history.Op) []Split {
 	var out []Split
 	for _, op := range ops {

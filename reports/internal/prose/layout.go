@@ -19,16 +19,16 @@ func Escape(s string) string {
 	return strings.Join(parts, "`")
 }
 
-// Cell escapes text for a cell of a Markdown table.
+// Cell escapes text for a cell of a Markdown table. Line breaks become spaces.
 func Cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(s)
 }
 
-// measure matches a number with its unit.
+// measure matches the end of a number and its unit, such as "5 ms".
 var measure = regexp.MustCompile(`(\d) (s|ms|ns)\b`)
 
-// Wrap breaks a text into lines of at most width columns, including the indent. The caller writes
-// the indent of the first line.
+// Wrap removes the marks that Plain removes, and breaks the text into lines of at most width
+// columns, including the indent. The caller writes the indent of the first line.
 func Wrap(s, indent string, width int) string {
 	var b strings.Builder
 	bound := measure.ReplaceAllString(Plain(s), "${1}\uE000${2}") // no line break between a number and its unit

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files in testdata anew")
 
-// Golden compares got with testdata/name, or writes it with -update.
+// Golden compares got with the file testdata/name. With -update, it writes that file instead.
 func Golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))

@@ -77,7 +77,7 @@ func ForeignRenewal(tb testing.TB) Trial {
 		Violated("ownership", Finding(e, checker.ForeignRenewal, 1402, 1402, "c0's EXPIRE at 1.402 s prolonged the key that c1 had set at 1.101 s", 0, 1)))
 }
 
-// leaseOutlived: the standard lock's holder is paused beyond its lease.
+// leaseOutlived: a holder of set-nx-px is paused beyond its lease.
 func leaseOutlived(tb testing.TB) Trial {
 	t := NewTape(tb)
 	t.Acquire(0, 10, 13)

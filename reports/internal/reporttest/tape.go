@@ -17,7 +17,8 @@ import (
 // MS converts milliseconds to a duration.
 func MS(x float64) time.Duration { return time.Duration(x * float64(time.Millisecond)) }
 
-// Tape builds a trial by hand. Entries and commands may be added in any order.
+// Tape builds a trial by hand. Entries and commands may be added in any order. All times are in
+// milliseconds since the trial's start.
 type Tape struct {
 	tb       testing.TB
 	ops      []history.Op
@@ -58,7 +59,8 @@ func (t *Tape) proc(client int) history.Process {
 	return history.Process(client)
 }
 
-// Op adds an operation that ends with typ at done; if done < 0, the operation stays open.
+// Op adds an operation on the lock "orders". It completes with typ at done; if done < 0, it stays
+// open. change, if not nil, sets further fields of its entries.
 func (t *Tape) Op(client int, f string, start, done float64, typ history.Type, change func(*history.Op)) {
 	op := history.Op{Time: MS(start), Process: t.proc(client), Client: client, Type: history.Invoke, F: f, Lock: "orders"}
 	if change != nil {
@@ -213,7 +215,7 @@ type Trial struct {
 	Name, Lock, Fault, Workload string
 	Topology                    testbed.Topology
 	Nodes                       int
-	// Kind is the kind that the recipe declares for every finding.
+	// Kind is the kind that the recipe declares for every finding; "" = undeclared.
 	Kind     locks.Kind
 	Verdicts []checker.Verdict
 	history.Evidence
@@ -230,8 +232,8 @@ func (t Trial) Flaws() []locks.Flaw {
 	return all
 }
 
-// Finding returns a hand-made finding. Its Ops are the successful acquires of its clients before
-// its end.
+// Finding returns a hand-made finding. Its Ops are the successful acquires of the clients until
+// the time to.
 func Finding(e history.Evidence, cause checker.Cause, from, to float64, summary string, clients ...int) checker.Finding {
 	f := checker.Finding{Cause: cause, Summary: summary, Lock: "orders", Clients: clients, From: MS(from), To: MS(to)}
 	for _, op := range e.Ops {

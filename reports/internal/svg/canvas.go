@@ -104,7 +104,8 @@ func (p *Canvas) Disc(c color.Color, x, y, r vg.Length) {
 	p.Fill(path)
 }
 
-// Group draws a group. paint draws the content. n is the group's index in the titles of Titled.
+// Group draws a group of shapes. paint draws the shapes. n is the index of the group's title in the
+// titles that Titled adds.
 func (p *Canvas) Group(n int, paint func()) {
 	p.Push()
 	p.Translate(vg.Point{X: vg.Length(n)}) // n is encoded as a shift of the group until Titled replaces it with a title

@@ -36,8 +36,8 @@ func (s *Sheet) Compact(picture []byte) []byte {
 	return []byte(onePath(string(picture)))
 }
 
-// CompactFile compacts a picture that is a file of its own: one element holds all its styles. See
-// Sheet.Compact.
+// CompactFile compacts a picture that is a file of its own: one style element holds all its styles.
+// See Sheet.Compact.
 func CompactFile(picture []byte) []byte {
 	var s Sheet
 	compact := upright(s.Compact(picture))

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// pathStep matches one command of a path by gonum: M, L or A with absolute coordinates, or Z.
+// pathStep matches one command of a path, such as "M1,2". gonum writes M, L and A, with absolute
+// coordinates, and Z.
 var pathStep = regexp.MustCompile(`([A-Za-z])([^A-Za-z]*)`)
 
 // relative returns the path with relative commands. Repeated shapes then have equal commands,

@@ -29,8 +29,8 @@ var (
 	svgOpen  = regexp.MustCompile(`(?s)<svg[^>]*>`)
 )
 
-// tidy makes gonum's SVG portable and smaller. It restores the exact inks, since gonum's
-// conversion truncates colours, uses fonts that every viewer has, and adds a title.
+// tidy makes gonum's SVG portable and smaller. It restores the exact inks, because gonum's
+// conversion truncates colours. It uses fonts that every viewer has, and adds a title.
 func tidy(raw []byte, what string) ([]byte, error) {
 	s := string(raw)
 	s = svgColor.ReplaceAllStringFunc(s, snap)

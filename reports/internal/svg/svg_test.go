@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A picture that is opened as a file needs a viewBox, so that it scales, and a fixed size. A width
-// in percent would always be the window's, however far the browser zooms.
+// A picture that is opened as a file needs a viewBox, so that it scales, and a fixed size. With a
+// width in percent, the picture would always fill the window, and zooming would have no effect.
 func TestAPictureByItselfCanBeZoomed(t *testing.T) {
 	drawn, err := Draw(920, 306, "a picture", func(draw.Canvas) {})
 	if err != nil {
