@@ -94,13 +94,13 @@ func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
 		if err := os.WriteFile(history, short, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if got := differs(); !strings.Contains(got, "the files are not what was judged") || !strings.Contains(got, " entries, ") {
+		if got := differs(); !strings.Contains(got, "the files differ from the judged ones") || !strings.Contains(got, " entries, ") {
 			t.Errorf("history cut, verdict.json: %q", got)
 		}
 		if err := os.Remove(filepath.Join(folder, trial.VerdictFile)); err != nil {
 			t.Fatal(err)
 		}
-		if got := differs(); !strings.Contains(got, "the files are not what was judged") {
+		if got := differs(); !strings.Contains(got, "the files differ from the judged ones") {
 			t.Errorf("history cut, trials.jsonl: %q", got)
 		}
 	})

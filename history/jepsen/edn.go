@@ -263,9 +263,9 @@ func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 		e, op := &entries[i], &entries[i].op
 		switch {
 		case e.indexed != entries[0].indexed:
-			return e.line, fmt.Errorf(":index is here or missing unlike in the entries before: expected it in every entry or in none")
+			return e.line, fmt.Errorf(":index is in some entries only: expected it in every entry or in none")
 		case e.timed != entries[0].timed:
-			return e.line, fmt.Errorf(":time is here or missing unlike in the entries before: expected it in every entry or in none")
+			return e.line, fmt.Errorf(":time is in some entries only: expected it in every entry or in none")
 		case !e.indexed:
 			op.Index = i
 		case i > 0 && op.Index <= entries[i-1].op.Index:

@@ -153,16 +153,16 @@ func (d Doubts) maybe(possible checker.Verdict, log *applog.Log, r applog.Readin
 	}
 	slices.Sort(lines)
 	lines = slices.Compact(lines)
-	why := fmt.Sprintf("the clocks and cut-off times leave %s open", r.Slack)
+	why := fmt.Sprintf("clock errors and rounded times leave a doubt of %s", r.Slack)
 	for _, h := range log.Holds {
 		switch {
 		case !slices.Contains(lines, h.Line):
 		case h.Unended && !d.UnendedHeld:
-			why = fmt.Sprintf("line %d does not say when its hold ended (a deadline in it would, or --unended held)", h.Line)
+			why = fmt.Sprintf("line %d does not say when its hold ended (add a deadline to the line, or use --unended held)", h.Line)
 		case h.Unbegun:
-			why = fmt.Sprintf("line %d ends a hold of which the log has no beginning", h.Line)
+			why = fmt.Sprintf("line %d ends a hold whose beginning is not in the log", h.Line)
 		case h.Replied && d.ReleaseTakes == Unsaid:
-			why = fmt.Sprintf("the log says when the release of line %d's hold was answered, not when it was invoked (--release-takes says how long that took at most)", h.Line)
+			why = fmt.Sprintf("the log says when the release of line %d's hold was answered, not when it was invoked (--release-takes sets the longest time between the two)", h.Line)
 		default:
 			continue
 		}

@@ -71,7 +71,7 @@ func (x comparison) words() string {
 		}
 		return text
 	}
-	return "another history than the " + which + " one, by nature: only on one and the same testbed with virtual time are they alike"
+	return "the history differs from the " + which + " one, as it must: histories repeat only on the same testbed with virtual time"
 }
 
 // seeds names the trial's own seed and, if known, the campaign's seed, which is the value for

@@ -139,7 +139,7 @@ func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
 	if code := p.code(t); code != campaign.ExitHarness {
 		t.Errorf("exit code %d, want 255", code)
 	}
-	const said = "trial 1 of set-nx-px under none (mutex) failed: process testbed: node n0 died unasked: signal: killed"
+	const said = "trial 1 of set-nx-px under none (mutex) failed: process testbed: node n0 died unexpectedly: signal: killed"
 	if !strings.Contains(p.stderr.String(), said) {
 		t.Errorf("stderr is\n%s\nwant %q", p.stderr.String(), said)
 	}
@@ -149,7 +149,7 @@ func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
 	}
 	empty(t, p.temp)
 	readable(t, p.folder("none", 1), "the history ends at")
-	reported(t, p.store, "node n0 died unasked")
+	reported(t, p.store, "node n0 died unexpectedly")
 }
 
 // TestRepeatedRunsLeakNothing: after twenty trials there are no more goroutines and open files

@@ -152,26 +152,26 @@ var remedies = map[checker.Cause][]remedy{
 	},
 	checker.HungHolder: {
 		{always, say("a limit to the work, a timeout or a deadline around everything that waits, so that it comes back and releases")},
-		{always, say("a watchdog that stops renewing after the longest time that work may take: others then get in, beside a holder that hangs, and that needs a fencing token")},
+		{always, say("a watchdog that stops renewing after the longest time that work may take: others then get in while a hung holder may still come back, so the resource needs a fencing token")},
 	},
 	checker.FalseAnswer: {
-		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("telling an error or a timeout as what it is: the outcome is unknown, and the lock may have been taken. Only Redis's refusal says that it is busy")},
-		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("releasing by its token what an attempt without an answer may have taken, until Redis answers")},
-		{func(c clues) bool { return !c.reasons[account.GrantUnheard] }, say("answering by what the lock's own commands replied: a removal that Redis confirmed is a success, and so is a grant that nothing took back")},
+		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("reporting an error or a timeout as an unknown outcome: the lock may have been taken. Only a refusal from Redis means that the lock is busy")},
+		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("after an attempt without an answer, releasing the lock by that attempt's token until Redis answers")},
+		{func(c clues) bool { return !c.reasons[account.GrantUnheard] }, say("answering by the replies to the lock's own commands: a removal that Redis confirmed is a success, and so is a grant that no command took back")},
 	},
 	checker.Starved: {
 		{always, say("a queue in Redis that grants the lock in the order in which clients asked, and from which the dead are removed")},
-		{always, say("a random pause between two attempts makes it rarer: who asks in step with another's release loses every time")},
+		{always, say("a random pause between two attempts makes it rarer: a client that asks in the same rhythm as another releases loses every time")},
 	},
 	checker.LeftFree: {
 		{func(c clues) bool { return c.reasons[account.ScriptForgotten] }, say("sending the script itself (EVAL) when EVALSHA is answered with NOSCRIPT: a restart, a failover or SCRIPT FLUSH makes Redis forget scripts at any time")},
-		{func(c clues) bool { return c.reasons[account.NothingAsked] }, say("asking again from time to time besides listening for a message: Redis keeps no message for who does not listen just then, so that each may be missed")},
-		{func(c clues) bool { return c.reasons[account.AskedInVain] }, say("looking at what Redis answered to the last attempt: the lock was free, and no error of Redis or of a connection may keep a client from asking anew")},
+		{func(c clues) bool { return c.reasons[account.NothingAsked] }, say("asking again from time to time, in addition to listening for a message: Redis keeps no message for a client that is not listening at that moment, so any message may be missed")},
+		{func(c clues) bool { return c.reasons[account.AskedInVain] }, say("checking Redis's answer to the last attempt: the lock was free, and an error of Redis or of a connection must not keep a client from asking again")},
 	},
 	checker.CrossSlot: {{always, say("keeping all that the lock has to remember in one key, or in keys with one hash tag, `{lock}:read` and `{lock}:write`: a Redis Cluster hashes only what is in the braces")}},
-	checker.Unmarked:  {{always, say("a note, written under the lock, of what is done, and a look at it before doing it: no lock keeps a second one from doing it later")}},
+	checker.Unmarked:  {{always, say("a record of the finished work, written under the lock, and a check of this record before the work: no lock keeps another client from doing the work again later")}},
 	checker.Deadlock:  {{always, say("a timeout, or a context with a deadline, around everything that waits")}},
-	checker.Panic:     {{always, say("mending what the stack shows: an error or a reply that was not expected, or what an earlier call left behind")}},
+	checker.Panic:     {{always, say("fixing the bug at the top of the stack: an unexpected error or reply, or state that an earlier call left behind")}},
 	checker.Runaway:   {{always, say("a limit to the attempts, a pause between them, and a context that ends them")}},
 }
 
