@@ -193,7 +193,7 @@ func (c Config) check() error {
 	case c.NamedOnly && !c.Named:
 		return input.Errorf("%s: expected the named schedules to be run: no %s=false, no %s", input.Setting("named-only"), input.Setting("named"), input.Setting("confirm"))
 	case c.NamedOnly && c.Trials != 0:
-		return input.Errorf("%s %d: expected none beside %s, which draws no trials", input.Setting("trials"), c.Trials, input.Setting("named-only"))
+		return input.Errorf("%s %d: expected none with %s, which draws no trials", input.Setting("trials"), c.Trials, input.Setting("named-only"))
 	case c.Sweep < 0 || c.Sweep > mostSweep:
 		return input.Errorf("%s %d: expected 0 to %d", input.Setting("sweep"), c.Sweep, mostSweep)
 	case c.Sweep > 0 && !c.Named:

@@ -200,7 +200,7 @@ func (given fences) unordered(f *Case) string {
 			}
 			for j := range grants {
 				if o := &grants[j]; o.owner != g.owner && o.invoke < g.reply && g.invoke < o.reply {
-					return fmt.Sprintf("when c%d was granted %s with fence %d was not seen, nor so whether c%d had been granted it before", g.owner, lock, g.fence, o.owner)
+					return fmt.Sprintf("the moment at which c%d was granted %s with fence %d was not observed, so the grant of c%d may be earlier or later", g.owner, lock, g.fence, o.owner)
 				}
 			}
 		}

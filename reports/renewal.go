@@ -34,7 +34,7 @@ type renewalRow struct {
 
 // renewalWords introduces the table.
 const renewalWords = "Renewal keeps the lease of a holder that is slow, and just as well that of a holder that never comes back: two sides of one coin. " +
-	"The left columns count the trials with a violation, of those whose holders worked for that long (trials that nobody could judge are left out); the right ones those with a violation, " +
+	"The left columns count the trials with a violation, of those whose holders worked for that long (undecided trials are left out); the right ones those with a violation, " +
 	"and those after which nobody ever got in again, of the trials whose holder hung."
 
 // share counts trials: n out of a total.

@@ -18,7 +18,7 @@ type openCell struct {
 }
 
 // undecidedAdvice says what to do about undecided trials.
-const undecidedAdvice = "Nobody can tell how these trials came out, so that they count neither for nor against their recipe. " +
+const undecidedAdvice = "These trials are undecided: they count neither for nor against their recipe. " +
 	"Each line names the first of its cell. Look at its history, and run it again: on real Redis a second run may decide it, above all if the machine was busy; " +
 	"in the simulation it does the same again, and the reason is in the trial."
 

@@ -27,8 +27,8 @@ var LogWords = map[applog.Kind]string{applog.Holds: "holds", applog.Completions:
 
 // LimitWords say, for each kind of log, what the log does not show.
 var LimitWords = map[applog.Kind]string{
-	applog.Holds:       "This log has holds only. It cannot show a hold that nobody logged, an attempt that failed or waited, a grant that its client never learnt of, who released or extended whose lock, or whether fencing tokens grew. That no holds in it overlap does not show that the lock is safe.",
-	applog.Completions: "This log has no invocations. It cannot show an operation that failed or was never answered, how long anybody waited, a grant that its client never learnt of, or in which order operations took effect. That no holds in it overlap does not show that the lock is safe.",
+	applog.Holds:       "This log has holds only. It does not show holds that are missing from the log, attempts that failed or waited, grants that their clients never learnt of, releases or extensions of another client's lock, or whether fencing tokens grew. Even if no holds in it overlap, the lock may be unsafe.",
+	applog.Completions: "This log has no invocations. It cannot show an operation that failed or was never answered, how long anybody waited, a grant that its client never learnt of, or in which order operations took effect. Even if no holds in it overlap, the lock may be unsafe.",
 }
 
 // Judge judges two readings of the log: the certain one and the possible one. It returns the

@@ -128,7 +128,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 		return input.Errorf("%s: --model %s: no grant in this history has a fence (in JSON \"lease\":{\"fence\":7}, in EDN :fence 7 or a number as :value): expected fences, or a model without them", path, f.model)
 	}
 	if f.model == "" && h.Record.Spec == nil {
-		return input.Errorf("%s: no %s beside it that says what was promised: expected --model %s", path, trial.SpecFile, check.ModelWords())
+		return input.Errorf("%s: its folder has no %s with the lock's claims: expected --model %s", path, trial.SpecFile, check.ModelWords())
 	}
 	result, err := h.Judge(ctx, check.ByModel(f.model)...)
 	if err != nil {

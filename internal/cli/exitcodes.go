@@ -30,7 +30,7 @@ var exitCodes = []struct {
 	{"run", []exitCode{
 		{"0", "It ran to its end and, with --expect, came out as the recipes declare. Without --expect, finding violations is the job done."},
 		{"1", "With --expect: a violation that its recipe does not declare for that fault; a declared flaw that was not found although nothing hid it (on real Redis: under none of its faults; never with --workloads or --command-timeout, since flaws are declared for the defaults); or a fault that hit nothing."},
-		{"2", "The evidence of some cell does not decide whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt because of a stall of the machine, an election that no fault provoked, or a reply that nobody saw."},
+		{"2", "The evidence of some cell does not decide whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt: possible other causes are a stall of the machine, an election that no fault caused, or an unobserved reply."},
 		{"255", "The harness failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial of one of Lockstorm's own recipes in the simulation did something else when it was run again (any other lock that does so is only marked as not replayable byte for byte)."},
 	}},
 	{"merge", []exitCode{
@@ -46,7 +46,7 @@ var exitCodes = []struct {
 	{"check", []exitCode{
 		{"0", "Nothing is violated."},
 		{"1", "Something is violated."},
-		{"2", "Nobody can tell: the evidence does not decide."},
+		{"2", "Unknown: the evidence does not decide."},
 		{"254", "There is no history that can be read."},
 	}},
 	{"serve", []exitCode{

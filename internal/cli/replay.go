@@ -126,7 +126,7 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	var surplus error
 	flags.Visit(func(flag *pflag.Flag) {
 		if surplus == nil && !slices.Contains(besideFolder, flag.Name) && !ofTestbed(flag) {
-			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose, --json and --decided beside a folder", flag.Name, args[0])
+			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose, --json and --decided with a folder", flag.Name, args[0])
 		}
 	})
 	return surplus

@@ -199,7 +199,7 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	}
 	if c.Seed == 0 {
 		if c.Shard.Part() {
-			return c, input.Errorf("--seed 0: expected a seed beside shard %s, since each shard would draw another one", c.Shard)
+			return c, input.Errorf("--seed 0: expected a seed with shard %s, since otherwise each shard draws its own seed", c.Shard)
 		}
 		c.Seed = rand.Uint64N(trial.MaxSeed) + 1
 	}

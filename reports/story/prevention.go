@@ -53,7 +53,7 @@ var remedies = map[checker.Cause][]remedy{
 	checker.Race: {
 		{func(c clues) bool { return c.twoPrimaries && !c.fenced }, say(fencingToo)},
 		{func(c clues) bool { return c.twoPrimaries }, say("`min-replicas-to-write` makes it rarer: a primary that has lost its replicas then soon refuses to grant anything")},
-		{func(c clues) bool { return c.twoPrimaries }, say("a quorum of independent nodes, of which no two clients can have a majority each, instead of a primary that may become two")},
+		{func(c clues) bool { return c.twoPrimaries }, say("a quorum of independent nodes, where no two clients can have a majority at the same time, instead of a primary that may become two")},
 		{func(c clues) bool { return c.readers && !c.twoPrimaries }, say("a record for every reader, a field of a hash or a member of a set, so that one reader's coming or going does not hide the others")},
 		{func(c clues) bool { return c.reasons[account.ByOtherNodes] }, say("more than half of the nodes for every grant: two such majorities have a node in common, and the grants here had none")},
 		{func(c clues) bool { return c.counted }, say("commands that may come twice: a client repeated one whose reply was lost (go-redis: MaxRetries), and the lock counted it again. Let the script remember the request, or do not repeat it")},
@@ -120,7 +120,7 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return c.nodes == 1 }, say("a quorum of independent nodes makes it rarer: the clocks of most of them would have to jump")},
 	},
 	checker.ClientClock: {
-		{func(c clues) bool { return c.ownDeadline() }, say("a deadline by a monotonic clock, which nobody sets, instead of the wall clock: Redis counted the key's TTL, and the holder its own time by a clock that was wrong")},
+		{func(c clues) bool { return c.ownDeadline() }, say("a deadline by a monotonic clock, which cannot be set, instead of the wall clock: Redis counted the key's TTL, and the holder counted its own time by a wrong clock")},
 		{func(c clues) bool { return !c.ownDeadline() }, say("server time instead of the clients' clocks: letting Redis count the TTL (PX, PEXPIRE), or asking it for TIME in the script")},
 		fence,
 	},

@@ -153,7 +153,7 @@ func (t tokens) words(g grant) string {
 		return fmt.Sprintf("; the key's value is the time at which this lease ends, by c%d's clock", g.Client)
 	case t.use == oneForAll && !known:
 		t.names[g.Value] = ""
-		return fmt.Sprintf("; the key's value is `%s`, whoever holds it", ShortArg(g.Value))
+		return fmt.Sprintf("; the key's value is `%s` for every holder", ShortArg(g.Value))
 	case t.use != oneEach && t.use != perAttempt:
 		return ""
 	}

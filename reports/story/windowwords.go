@@ -134,7 +134,7 @@ func clockWords(w history.Window, i history.Impact) string {
 	case len(w.Nodes) > 0:
 		text += fmt.Sprintf(": the jump changed the lives of %s, the correction those of %s", counted(i.Shifted, "key"), counted(i.ShiftedBack, "key"))
 		if i.Read > 0 {
-			text += fmt.Sprintf("; %s without a TTL may hold a time computed by this clock", counted(i.Read, "key"))
+			text += fmt.Sprintf("; %s without a TTL may hold a deadline computed from this clock", counted(i.Read, "key"))
 		}
 		return text
 	case i.Holding:
