@@ -30,7 +30,7 @@ func (r result) openCells() []openCell {
 		o := openCell{Text: text, Dir: dir}
 		if dir != "" {
 			folder := shell.Quote(path.Join(r.Matrix.Store, dir))
-			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder, true}, {"judge again what is stored of it", "lockstorm check " + folder, true}}
+			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder, true}, {"judge the stored trial again", "lockstorm check " + folder, true}}
 		}
 		out = append(out, o)
 	}

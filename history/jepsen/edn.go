@@ -285,7 +285,7 @@ func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 		r.note("entries have no :index: they are numbered from 0 in their order")
 	}
 	if r.Untimed = !entries[0].timed; r.Untimed {
-		r.note("entries have no :time: they are taken in their order, a millisecond apart, so that how long something lasts means nothing")
+		r.note("entries have no :time: they keep their order and are placed a millisecond apart, so durations mean nothing")
 	}
 	if back > 0 {
 		r.note(fmt.Sprintf("%d entries are timed before the entry that precedes them: the order of the file counts, as in Jepsen", back))

@@ -288,7 +288,7 @@ func (r *Reading) finish(name string) error {
 		r.own(nil)
 	}
 	if r.Untimed {
-		r.note("entries have no time: they are taken in their order, a millisecond apart, so that how long something lasts means nothing")
+		r.note("entries have no time: they keep their order and are placed a millisecond apart, so durations mean nothing")
 	}
 	r.Foreign = r.Foreign || lack >= 0 || r.unnumbered || r.Untimed
 	if _, err := history.Pairs(r.Ops); err != nil {

@@ -53,7 +53,7 @@ var exitCodes = []struct {
 		{"0", "Ctrl-C or SIGTERM ended it."},
 		{"130, 143", "A second SIGINT or SIGTERM ended it at once."},
 	}},
-	{"bench", []exitCode{{"0", "The costs were measured. Whether a lock is safe is what run tells."}}},
+	{"bench", []exitCode{{"0", "The costs were measured. Use lockstorm run to learn whether a lock is safe."}}},
 }
 
 // commonCodes are codes of every command, unless the command gives a code another meaning.
