@@ -41,7 +41,7 @@ func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
 		{"history cut before the post-mortem", acquired + released + healed, taken, "without a post-mortem"},
 		{"ended by the code under test", acquired + boom, taken, ""},
 		{"no commands", wholeTrial, "", "there are no commands"},
-		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), "the commands end at 0s: there is none for what client 0 acquired"},
+		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), "the commands end at 0s: there is none for the lock that client 0 acquired"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

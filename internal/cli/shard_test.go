@@ -92,7 +92,7 @@ func TestShardsAreMergedOnTheCommandLine(t *testing.T) {
 			t.Errorf("%q: exit %d, want %d:\n%s\n%s", c.dirs, code, c.code, out, errs)
 		}
 	}
-	if code, errs := run("c", "--shard", "1/2", "--seed", "0"); code != campaign.ExitUsage || !strings.Contains(errs, "--seed 0: expected a seed beside shard 1/2") {
+	if code, errs := run("c", "--shard", "1/2", "--seed", "0"); code != campaign.ExitUsage || !strings.Contains(errs, "--seed 0: expected a seed with shard 1/2") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, errs := run("c", "--shard", "1/2", "--confirm", latest("a")); code != campaign.ExitUsage || !strings.Contains(errs, "--shard 1/2: expected no --confirm") {
