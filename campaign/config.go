@@ -209,7 +209,7 @@ func (c Config) check() error {
 	case c.Shard.check() != nil:
 		return input.Errorf("%s %w", input.Setting("shard"), c.Shard.check())
 	case c.Shard.Part() && c.Confirm != "":
-		return input.Errorf("%s %s: expected no %s, which cannot be divided: what shows decides what is run next", input.Setting("shard"), c.Shard, input.Setting("confirm"))
+		return input.Errorf("%s %s: expected no %s, which cannot be divided: its results decide which trials run next", input.Setting("shard"), c.Shard, input.Setting("confirm"))
 	case c.Parallel < 1:
 		return input.Errorf("%s %d: expected at least 1, or 0 for the default", input.Setting("parallel"), c.Parallel)
 	case c.Nodes < 0 || c.Nodes > 16:

@@ -106,7 +106,7 @@ var causes = []causeRow{
 	{Cause: Runaway,
 		meaning: "the code under test does not come to an end", assumption: "a retry succeeds sooner or later"},
 	{Cause: Unmarked,
-		meaning: "clients did a job twice, because their program did not note that it was done", assumption: "a client that gets the lock is the first to get it"},
+		meaning: "clients did a job twice, because their program did not record that the job was done", assumption: "a client that gets the lock is the first to get it"},
 	{Cause: Unclassified,
 		meaning: "a violation that the evidence does not explain", assumption: ""},
 }

@@ -80,7 +80,7 @@ func without(faults []string, these ...string) []string {
 // reply each take only a fraction of the lease.
 func leaseOutlived() []Flaw {
 	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
-		"A holder that is frozen for longer than the lease goes on believing that it holds the lock, while the key expires and another gets in.",
+		"A holder that is frozen for longer than the lease still believes that it holds the lock, while the key expires and another client gets in.",
 		kleppmann, "exclusion", "resource"))
 }
 

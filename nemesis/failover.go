@@ -197,7 +197,7 @@ func namedFailovers(w World) []Schedule {
 	for _, s := range w.losing() {
 		e.loses(one, s, "", "the primary is lost, the replica knows of nothing since the lock was free", free, 0)
 		if lag, ok := w.forgets(); ok {
-			e.loses(one, s, "stale", "the primary is lost, what the replica knows has expired", nil, lag)
+			e.loses(one, s, "stale", "the primary is lost, and the replica's keys have expired", nil, lag)
 		}
 	}
 	for _, s := range w.slowing() {

@@ -20,7 +20,7 @@ type openCell struct {
 // undecidedAdvice says what to do about undecided trials.
 const undecidedAdvice = "These trials are undecided: they count neither for nor against their recipe. " +
 	"Each line names the first of its cell. Look at its history, and run it again: on real Redis a second run may decide it, above all if the machine was busy; " +
-	"in the simulation it does the same again, and the reason is in the trial."
+	"in the simulation a second run gives the same result, and the reason lies in the trial itself."
 
 // openCells returns the cells that have a verdict but also undecided trials, then the cells with a
 // possible undeclared violation, even if a further run settled that doubt.

@@ -115,7 +115,7 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 		d.Commands = append(d.Commands, command{"run this trial again", c.Replay, false})
 	case c.Minimal:
 		stored("run this minimal trial again", "replay")
-		d.Commands = append(d.Commands, command{"run the trial again that it was shrunk from", c.Replay, false})
+		d.Commands = append(d.Commands, command{"run the original trial again, before shrinking", c.Replay, false})
 	default:
 		stored("run again this trial, which shows an undeclared violation", "replay")
 		d.Commands = append(d.Commands, command{"run the trial again that shows the verdict", c.Replay, false})

@@ -193,7 +193,7 @@ func joined(lines []int) string {
 func (d Doubts) Notes(log *applog.Log, r applog.Readings) (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if r.Slack > d.ClockError {
-		note("times are written with whole units of %s: what came after was cut off, and counts as doubt", r.Slack-d.ClockError)
+		note("times are written in whole units of %s: the missing digits count as doubt", r.Slack-d.ClockError)
 	}
 	if r.Slack > 0 {
 		note("a hold is certain from %s after its beginning until %s before its end; times below are of such spans", r.Slack, d.ClockError+max(d.ReleaseTakes, 0))

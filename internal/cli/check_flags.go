@@ -100,7 +100,7 @@ func (f checkFlags) fit(path string, log *applog.Log) error {
 	case log == nil && (f.clockError != check.Unsaid || f.releaseTakes != check.Unsaid || f.unended != ""):
 		return input.Errorf("%s: --clock-error, --release-takes and --unended are for logs of holds or successes, and this history has invocations: expected none of them", path)
 	case log != nil && f.clockError == check.Unsaid:
-		return input.Errorf("%s: clients' clocks stamped this log of %s: expected --clock-error D, the farthest that any of them was from true time (0s if one clock stamped all lines)%s", path, check.LogWords[log.Kind], model)
+		return input.Errorf("%s: clients' clocks stamped this log of %s: expected --clock-error D, the greatest error of any of these clocks (0s if one clock stamped all lines)%s", path, check.LogWords[log.Kind], model)
 	}
 	return nil
 }

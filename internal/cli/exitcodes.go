@@ -31,7 +31,7 @@ var exitCodes = []struct {
 		{"0", "It ran to its end and, with --expect, came out as the recipes declare. Without --expect, finding violations is the job done."},
 		{"1", "With --expect: a violation that its recipe does not declare for that fault; a declared flaw that was not found although nothing hid it (on real Redis: under none of its faults; never with --workloads or --command-timeout, since flaws are declared for the defaults); or a fault that hit nothing."},
 		{"2", "The evidence of some cell does not decide whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt: possible other causes are a stall of the machine, an election that no fault caused, or an unobserved reply."},
-		{"255", "The harness failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial of one of Lockstorm's own recipes in the simulation did something else when it was run again (any other lock that does so is only marked as not replayable byte for byte)."},
+		{"255", "The harness failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial of one of Lockstorm's own recipes had a different history when it ran again in the simulation (any other such lock is only marked as not replayable byte for byte)."},
 	}},
 	{"merge", []exitCode{
 		{"0, 1", "As run ends, with --expect if the shards ran with it."},
@@ -40,7 +40,7 @@ var exitCodes = []struct {
 	}},
 	{"replay", []exitCode{
 		{"0", "The trial ran, and came out as stored if that is known, violated or not: check judges."},
-		{"2", "The stored files are not what the run judged: they were cut short or changed since. Or the history of a lock that is not Lockstorm's own differs on a testbed with virtual time."},
+		{"2", "The stored files differ from those that the run judged: they were cut short or changed. Or the history of a lock that is not Lockstorm's own differs on a testbed with virtual time."},
 		{"255", "The history of one of Lockstorm's own recipes differs on a testbed with virtual time, or the harness failed."},
 	}},
 	{"check", []exitCode{
