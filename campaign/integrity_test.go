@@ -40,7 +40,7 @@ func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
 		{"history cut before it healed", acquired + released, taken, "the history ends at 4ms, before everything was healed"},
 		{"history cut before the post-mortem", acquired + released + healed, taken, "without a post-mortem"},
 		{"ended by the code under test", acquired + boom, taken, ""},
-		{"no commands", wholeTrial, "", "there are no commands"},
+		{"no commands", wholeTrial, "", "there is no file of commands"},
 		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), "the commands end at 0s: there is none for the lock that client 0 acquired"},
 	}
 	for _, test := range tests {
