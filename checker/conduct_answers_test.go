@@ -213,7 +213,7 @@ func TestAFalseAnswerIsToldInItsOwnWords(t *testing.T) {
 			s.invoke(99, 0, history.FRelease)
 			s.onNodes(100, 0, majority, "1", s.cad("t0")...)
 			s.done(110, 0, history.Fail)
-		}, "had removed lock on 3 nodes at 0.100s"},
+		}, "had removed its own lock on 3 nodes at 0.100s"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			s := tell(t, test.recipe)

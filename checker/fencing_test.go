@@ -52,7 +52,7 @@ func TestFencingHoldsLaterGrantsToGreaterFences(t *testing.T) {
 			c0 acquire 1-2 ok fence=7
 			c1 acquire 3-4 ok fence=7`, "c1 was granted L"},
 		{"none", once, `
-			c0 acquire 1-2 ok`, "with fence 0, which is none"},
+			c0 acquire 1-2 ok`, "with fence 0, which is no fence"},
 		{"other locks count for themselves", once, `
 			c0 acquire 1-2 ok fence=7 lock=A
 			c1 acquire 3-4 ok fence=3 lock=B`, ""},
@@ -62,7 +62,7 @@ func TestFencingHoldsLaterGrantsToGreaterFences(t *testing.T) {
 			c2 acquire 5-6 fail fence=2`, ""},
 		{"a lock that gives none, twice", once, `
 			c0 acquire 1-2 ok fence=1
-			c1 acquire 3-4 ok fence=0`, "c1 was granted L at 0.004s with fence 0, which is none"},
+			c1 acquire 3-4 ok fence=0`, "c1 was granted L at 0.004s with fence 0, which is no fence"},
 		{"the resource accepts an older one", once, `
 			c0 acquire 1-2 ok fence=1
 			c1 acquire 3-4 ok fence=2

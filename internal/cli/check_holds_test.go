@@ -110,7 +110,7 @@ func TestErrorsInLogsNameLineFieldAndMend(t *testing.T) {
 		{"no unit", "h.csv", "client,from,to\na,1,2\n", nil, []string{"h.csv:2: from is 1, a number without a unit", "from_ms"}},
 		{"too far", "h.csv", "client,from_s,to_s\na,1,99999999999999\n", nil, []string{"h.csv:2: to is 99999999999999 s", "expected at most"}},
 		{"ends before it begins", "h.csv", "client,from_ms,to_ms\na,2,1\n", nil, []string{"h.csv:2: to is 1, before from, 2"}},
-		{"dates and numbers", "h.csv", "client,from,to\na,2026-03-01T10:00:00Z,5s\n", nil, []string{"h.csv:2: to is 5s, unlike 2026-03-01T10:00:00Z"}},
+		{"dates and numbers", "h.csv", "client,from,to\na,2026-03-01T10:00:00Z,5s\n", nil, []string{"h.csv:2: to is 5s, but an earlier line has 2026-03-01T10:00:00Z"}},
 		{"no client", "h.csv", "client,from_ms,to_ms\n,1,2\n", nil, []string{"h.csv:2: client is missing: expected who"}},
 		{"lock here and missing there", "h.csv", "client,lock,from_ms,to_ms\na,x,1,2\nb,,3,4\n", nil, []string{"h.csv:3: lock is missing: expected it in every line or in none"}},
 		{"a value too many", "h.csv", "client,from_ms,to_ms\na,1,2,3\n", nil, []string{"h.csv:2: 4 values, expected 3"}},
