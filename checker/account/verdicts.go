@@ -41,6 +41,10 @@ const (
 	OrderUnseen    What = "order-unseen"
 	LapseUnsure    What = "lapse-unsure"
 
+	// GrantTimeUnseen: the time of the first client's grant on the node is unknown, so its order with the
+	// concurrent grant of the second client is unknown too.
+	GrantTimeUnseen What = "grant-time-unseen"
+
 	EndedByCode   What = "ended-by-code"
 	NeverHealed   What = "never-healed"
 	LetInLate     What = "let-in-late"
@@ -112,6 +116,8 @@ var reasonWords = map[What]string{
 	EndUnseen:      "the end of {key} on {node}, which {who} had set at {at}, was not observed",
 	LapseUnsure:    "whether {who}'s grant of {since} had lapsed when {by}'s {command} ran at {at} is unknown: no lease time is claimed",
 	OrderUnseen:    "whether {who} still held {key} of {since} when {by}'s {command} ran at {at} is unknown",
+
+	GrantTimeUnseen: "the time of {who}'s grant of {locks} with fence {value} was not observed, so {whom}'s grant may be earlier or later",
 
 	EndedByCode:   "the code under test ended the trial at {at} ({said}): waiting clients had no time left to get in",
 	NeverHealed:   "the run ended before its faults were healed",
