@@ -42,7 +42,7 @@ test-examples: ## the modules below examples/, as a newcomer runs them (some 2 m
 test-shards: ## a campaign in containers, one for each shard, and the manifests for Kubernetes
 	@GO='$(GO)' ./scripts/test-shards
 
-test-history: ## bugs that public projects had: found before they were mended, and not after (10 to 20 minutes)
+test-history: ## bugs of public projects: found in the broken version, and not in the fixed one (10 to 20 minutes)
 	@GO='$(GO)' ./scripts/test-history
 
 test-chaos: setup build ## what the simulation finds has to show on real Redis too, and nothing else (some 4 minutes)

@@ -193,7 +193,7 @@ func (c Config) check() error {
 	case c.NamedOnly && !c.Named:
 		return input.Errorf("%s: expected the named schedules to be run: no %s=false, no %s", input.Setting("named-only"), input.Setting("named"), input.Setting("confirm"))
 	case c.NamedOnly && c.Trials != 0:
-		return input.Errorf("%s %d: expected none beside %s, which draws no trials", input.Setting("trials"), c.Trials, input.Setting("named-only"))
+		return input.Errorf("%s %d: expected none with %s, which draws no trials", input.Setting("trials"), c.Trials, input.Setting("named-only"))
 	case c.Sweep < 0 || c.Sweep > mostSweep:
 		return input.Errorf("%s %d: expected 0 to %d", input.Setting("sweep"), c.Sweep, mostSweep)
 	case c.Sweep > 0 && !c.Named:
@@ -209,7 +209,7 @@ func (c Config) check() error {
 	case c.Shard.check() != nil:
 		return input.Errorf("%s %w", input.Setting("shard"), c.Shard.check())
 	case c.Shard.Part() && c.Confirm != "":
-		return input.Errorf("%s %s: expected no %s, which cannot be divided: what shows decides what is run next", input.Setting("shard"), c.Shard, input.Setting("confirm"))
+		return input.Errorf("%s %s: expected no %s, which cannot be divided: its results decide which trials run next", input.Setting("shard"), c.Shard, input.Setting("confirm"))
 	case c.Parallel < 1:
 		return input.Errorf("%s %d: expected at least 1, or 0 for the default", input.Setting("parallel"), c.Parallel)
 	case c.Nodes < 0 || c.Nodes > 16:

@@ -74,7 +74,7 @@ func (f *Further) Words() string {
 	}
 	text := fmt.Sprintf("%d further %s in %d %s", f.Trials, wording.Plural(f.Trials, "trial"), f.Rounds, wording.Plural(f.Rounds, "round"))
 	if f.LastNew == 0 {
-		return text + ": no cell showed a flaw that it had not shown before"
+		return text + ": no cell showed a new flaw"
 	}
 	return text + fmt.Sprintf(": the last that showed its cell a new flaw was number %d", f.LastNew)
 }

@@ -27,17 +27,17 @@ type Doubt struct {
 }
 
 // Excuse names the possible causes of a violation in doubt.
-const Excuse = "a stall of the machine, an election that no fault provoked, or a reply that nobody saw, may be behind it"
+const Excuse = "possible other causes are a stall of the machine, an election that no fault caused, or an unobserved reply"
 
 // Hiding names the possible reasons why a declared flaw does not show.
-const Hiding = "trials that were to show it are undecided, or spoilt by a stall or an election that no fault provoked"
+const Hiding = "the trials that could show it are undecided, or were disturbed by a stall of the machine or by an election that no fault caused"
 
 // Words returns the doubt as a sentence without a full stop.
 func (d Doubt) Words() string {
 	if d.Settled {
-		return d.names() + " showed in a run, not declared: " + Excuse + ", and the same trial, run again without that, did not show it"
+		return d.names() + " showed in a run, not declared: " + Excuse + "; the same trial, run again without these, did not show it"
 	}
-	return d.names() + " in doubt, not declared: " + Excuse + ", and no run without that settled it"
+	return d.names() + " in doubt, not declared: " + Excuse + "; no run without these settled it"
 }
 
 // names lists the flaws with their causes.

@@ -40,8 +40,8 @@ func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
 		{"history cut before it healed", acquired + released, taken, "the history ends at 4ms, before everything was healed"},
 		{"history cut before the post-mortem", acquired + released + healed, taken, "without a post-mortem"},
 		{"ended by the code under test", acquired + boom, taken, ""},
-		{"no commands", wholeTrial, "", "there are no commands"},
-		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), "the commands end at 0s: there is none for what client 0 acquired"},
+		{"no commands", wholeTrial, "", "there is no file of commands"},
+		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), "the commands end at 0s: there is none for the lock that client 0 acquired"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,13 +94,13 @@ func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
 		if err := os.WriteFile(history, short, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if got := differs(); !strings.Contains(got, "the files are not what was judged") || !strings.Contains(got, " entries, ") {
+		if got := differs(); !strings.Contains(got, "the files differ from the judged ones") || !strings.Contains(got, " entries, ") {
 			t.Errorf("history cut, verdict.json: %q", got)
 		}
 		if err := os.Remove(filepath.Join(folder, trial.VerdictFile)); err != nil {
 			t.Fatal(err)
 		}
-		if got := differs(); !strings.Contains(got, "the files are not what was judged") {
+		if got := differs(); !strings.Contains(got, "the files differ from the judged ones") {
 			t.Errorf("history cut, trials.jsonl: %q", got)
 		}
 	})

@@ -68,7 +68,7 @@ func TestNothingHoldsWithoutAllKeyChanges(t *testing.T) {
 		want  string
 	}{
 		"cut short":   {func(path string, data []byte) error { return os.WriteFile(path, data[:len(data)-9], 0o666) }, "the key changes end at "},
-		"gone":        {func(path string, _ []byte) error { return os.Remove(path) }, "there are no key changes beside the history"},
+		"gone":        {func(path string, _ []byte) error { return os.Remove(path) }, "there is no file of key changes with the history"},
 		"another one": {func(path string, data []byte) error { return os.WriteFile(path, append(data, data...), 0o666) }, " key changes, not "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Resul
 // or if the testbed is on real time, where trials do not repeat.
 func (r Replay) Decide(ctx context.Context, continuations, parallel int) (d decision.Decision, t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {
-		return d, t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: nobody can tell what another continuation would have done", r.Testbed.Name())
+		return d, t, e, input.Errorf("testbed %s runs in real time, so no trial repeats itself: what another continuation would have done is unknown", r.Testbed.Name())
 	}
 	original := r
 	original.Dir, original.Log = "", nil

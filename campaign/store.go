@@ -79,7 +79,7 @@ func Over(dir string) error {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return input.Errorf("%s: the campaign is running", dir)
 	case err != nil:
-		return input.Errorf("%s: it cannot be told whether the campaign is running: %w", dir, err)
+		return input.Errorf("%s: check whether the campaign is running: %w", dir, err)
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func TestFindingsNameTheAssumptionThatTheTrialBroke(t *testing.T) {
 			s.node = "n1"
 			s.hold(200, 250, 1, "t1")
 			s.give(300, 0, "0", s.cad("t0")...)
-		}, "that a replica has what its primary acknowledged: n1 was promoted at 0.101s without all that clients had been told was done"},
+		}, "that a replica has what its primary acknowledged: n1 was promoted at 0.101s and lacked writes that clients had seen acknowledged"},
 		{"a node's clock", "set-nx-px", ServerClock, func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: ms(1500)})
@@ -275,7 +275,7 @@ func TestFencesThatRegressNameWhatLostTheCounter(t *testing.T) {
 			"that a node keeps what it acknowledged: n0 restarted at 0.100s and lost all keys"},
 		{"a restart of another node", func(s *story) { s.at("n1"); s.down(90); s.up(100, allKeys); s.at("n0") }, "14", ""},
 		{"a promotion", func(s *story) { s.promote(100, "n1") }, "7",
-			"that a replica has what its primary acknowledged: n1 was promoted at 0.100s without all that clients had been told was done"},
+			"that a replica has what its primary acknowledged: n1 was promoted at 0.100s and lacked writes that clients had seen acknowledged"},
 		{"an eviction", func(s *story) { s.evict(100, "lock:fence") }, "7",
 			"that a node keeps what it acknowledged: n0 evicted lock:fence at 0.100s"},
 		{"an eviction of another key", func(s *story) { s.evict(100, "other") }, "14", ""},

@@ -203,17 +203,17 @@ func TestAFalseAnswerIsToldInItsOwnWords(t *testing.T) {
 		"a release": {"set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.refuses(100, 0, "1", s.cad("t0")...)
-		}, "c0 was told at 0.101s that it did not hold lock, though its own script compare-and-delete had removed lock on n0 at 0.100s, which was its own"},
+		}, "c0 was told at 0.101s that it did not hold lock, though its own script compare-and-delete had removed its own lock on n0 at 0.100s"},
 		"an acquire": {"set-nx-px", func(s *story) {
 			s.hold(1, 5, 1, "t1")
 			s.denied(10, 0, set("OK", "t0"))
-		}, "c0 was told at 0.011s that it had not got lock, though its own SET had set lock on n0 at 0.010s, and no command of it undid that: c0 did not get the reply to that SET"},
+		}, "c0 was told at 0.011s that it had not got lock, though its own SET had set lock on n0 at 0.010s, and none of its commands undid that: c0 did not get the reply to that SET"},
 		"a release of a quorum": {"redlock", func(s *story) {
 			s.vote(10, 0, "t0", allNodes, nil)
 			s.invoke(99, 0, history.FRelease)
 			s.onNodes(100, 0, majority, "1", s.cad("t0")...)
 			s.done(110, 0, history.Fail)
-		}, "had removed lock on 3 nodes at 0.100s"},
+		}, "had removed its own lock on 3 nodes at 0.100s"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			s := tell(t, test.recipe)

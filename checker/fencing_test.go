@@ -53,7 +53,7 @@ func TestFencingHoldsLaterGrantsToGreaterFences(t *testing.T) {
 			c0 acquire 1-2 ok fence=7
 			c1 acquire 3-4 ok fence=7`, "c1 was granted L"},
 		{"none", once, `
-			c0 acquire 1-2 ok`, "with fence 0, which is none"},
+			c0 acquire 1-2 ok`, "with fence 0, which is no fence"},
 		{"other locks count for themselves", once, `
 			c0 acquire 1-2 ok fence=7 lock=A
 			c1 acquire 3-4 ok fence=3 lock=B`, ""},
@@ -63,7 +63,7 @@ func TestFencingHoldsLaterGrantsToGreaterFences(t *testing.T) {
 			c2 acquire 5-6 fail fence=2`, ""},
 		{"a lock that gives none, twice", once, `
 			c0 acquire 1-2 ok fence=1
-			c1 acquire 3-4 ok fence=0`, "c1 was granted L at 0.004s with fence 0, which is none"},
+			c1 acquire 3-4 ok fence=0`, "c1 was granted L at 0.004s with fence 0, which is no fence"},
 		{"the resource accepts an older one", once, `
 			c0 acquire 1-2 ok fence=1
 			c1 acquire 3-4 ok fence=2
@@ -199,7 +199,7 @@ func TestGrantsOfUnknownOrderAreExplained(t *testing.T) {
 	s.done(25, 1, history.OK, history.Lease{Token: "t1", Fence: 2})
 	s.done(31, 0, history.OK, history.Lease{Token: "t0", Fence: 1})
 	v := OracleNamed("fencing").Judge(t.Context(), s.evidence())
-	const want = "nobody saw when c0 was granted lock with fence 1, so nobody can tell whether c1 was granted it earlier"
+	const want = "the time of c0's grant of lock with fence 1 was not observed, so c1's grant may be earlier or later"
 	if v.Result != Unknown || v.Why != want {
 		t.Errorf("got %s (%s), want unknown (%s)", v.Result, v.Why, want)
 	}

@@ -270,26 +270,26 @@ func TestOwnershipIsUnknownWhereTheKeysDoNotTell(t *testing.T) {
 func TestOwnershipTellsOfKeysThatOutlivedTheirNode(t *testing.T) {
 	plain := []string{"SET", "lock", "1", "EX", "1", "NX"}
 	tales(t, []tale{
-		{"a promoted node had it", "set-nx-ex", func(s *story) {
+		{"a promoted node had the key", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", plain...)
 			s.promote(20, "n1")
 			s.cmd(30, 1, "1", "DEL", "lock")
 			s.give(40, 0, "0", "DEL", "lock")
 		}, []string{"ownership: foreign-delete"}},
-		{"a promoted node had it not", "set-nx-ex", func(s *story) {
+		{"a promoted node did not have the key", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", plain...)
 			s.promote(20, "n1")
 			s.cmd(30, 1, "0", "DEL", "lock")
 			s.give(40, 0, "0", "DEL", "lock")
 		}, nil},
-		{"a restarted node had it", "set-nx-ex", func(s *story) {
+		{"a restarted node had the key", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", plain...)
 			s.down(20)
 			s.up(21, someWrites)
 			s.cmd(30, 1, "1", "DEL", "lock")
 			s.give(40, 0, "0", "DEL", "lock")
 		}, []string{"ownership: foreign-delete"}},
-		{"a restarted node had it again, which was given back", "set-nx-ex", func(s *story) {
+		{"a restarted node had the key again, which was released", "set-nx-ex", func(s *story) {
 			s.take(10, 0, "OK", plain...)
 			s.give(15, 0, "1", "DEL", "lock")
 			s.down(20)

@@ -117,7 +117,7 @@ func TestNothingLapsesOfALockWithoutAnEnd(t *testing.T) {
 			s.e.Claims.Recovery = s.e.Claims.TTL
 			takeover(s)
 		}, []string{"exclusion: lease-outlived"}},
-		{"taken over, of which nobody knows how long leases are", "setnx", func(s *story) {
+		{"taken over, with leases of unknown length", "setnx", func(s *story) {
 			s.e.Claims.TTL = 0
 			takeover(s)
 		}, []string{"exclusion: race", "ownership: unknown"}},

@@ -200,22 +200,22 @@ func TestWhatBlocksForEverMayBeLeftByAStall(t *testing.T) {
 			s.done(211, 0, history.Info)
 			s.nemesis(212, crash(0))
 		}, unknown},
-		{"by who crashed with it, after a command without an answer", func(s *story) {
+		{"by a client that crashed as the holder, after a command without an answer", func(s *story) {
 			s.invoke(9, 0, history.FAcquire)
 			s.cmd(10, 0, "1", "SETNX", "lock", "1")
 			s.lost(11, 0, "EXPIRE", "lock", "1")
 			s.done(211, 0, history.OK)
 			s.nemesis(220, crash(0))
 		}, unknown},
-		{"by whose DEL was lost", func(s *story) {
+		{"by a client whose DEL was lost", func(s *story) {
 			s.take(10, 0, "1", "SETNX", "lock", "1")
 			s.invoke(49, 0, history.FRelease)
 			s.lost(50, 0, "DEL", "lock")
 			s.done(251, 0, history.Info)
 		}, unknown},
-		{"by whose DEL an election lost", elected(released), unknown},
-		{"by who crashed, before an election", elected(crashes), unknown},
-		{"by nobody that was seen", func(s *story) { s.unexplained(10, "SET", "lock", "1") }, unknown},
+		{"by a client whose DEL was lost in an election", elected(released), unknown},
+		{"by a client that crashed before an election", elected(crashes), unknown},
+		{"by an unobserved command", func(s *story) { s.unexplained(10, "SET", "lock", "1") }, unknown},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			s := tell(t, "setnx")

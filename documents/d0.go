@@ -62,7 +62,7 @@ var d0Mutex = []Item{
 	{
 		Scenario, "The watchdog cannot prevent it altogether: the connection to Redis breaks right after the grant.", []string{"set-nx-px-watchdog"},
 		[]Command{shows("set-nx-px-watchdog", "partition", mutex, "read.n0.1.before-1of2", renewalFailed), shows("set-nx-px-watchdog", "partition", mutex, "read.n0.1.before.short-1of2", renewalFailed)},
-		"Shown: in the first replay the link is cut for longer than the lease, so that no renewal at any tick could arrive, and the holder, whom nobody tells, goes on beside another. In the second it is cut for a fifth of the lease: the next tick's renewal would have saved the lock, but the watchdog has ended at its first error.",
+		"Shown: in the first replay the link is cut for longer than the lease, so that no renewal at any tick could arrive, and the holder, which does not learn of it, works on while another client has the lock. In the second it is cut for a fifth of the lease: the next tick's renewal would have saved the lock, but the watchdog has ended at its first error.",
 	},
 	{
 		Listing, "startWatchDog: every third of the lease a plain EXPIRE, bounded by two thirds; an error or a missing key ends it.", []string{"set-nx-px-watchdog"},
@@ -70,7 +70,7 @@ var d0Mutex = []Item{
 			ofLocks("TestWatchdogEndsForGoodAt"), shows("set-nx-px-watchdog", "lost-reply", mutex, "read.n0.1.before-1of2", renewalFailed),
 			shows("set-nx-px-watchdog", "client-pause", mutex, "read.n0.1.before-2of3", foreignRenewal),
 		},
-		"Implemented, with two bugs: one lost reply stops it for good under a living holder, and EXPIRE asks nobody whose key it is, so that it prolongs another's lock.",
+		"Implemented, with two bugs: one lost reply stops it for good under a living holder, and EXPIRE does not check whose key it is, so it prolongs another client's lock.",
 	},
 	{
 		Listing, "TryLock starts the watchdog after the grant.", []string{"set-nx-px-watchdog"},

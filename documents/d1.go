@@ -36,9 +36,9 @@ var d1Getset = []Item{
 		[]Command{shows("setnx-takeover-del", "client-crash", mutex, "hold.rival-3-1of3", race), ofLocks("TestTakeoverDelLetsTwoRivalsIn")}, "Shown: two holders.",
 	},
 	{
-		Claim, "GETSET solves it: whoever gets another value than it read has lost.", []string{"getset"},
+		Claim, "GETSET solves it: a client that gets a value other than the one it read has lost.", []string{"getset"},
 		[]Command{Measured{"getset-loser", "winners"}, shows("getset", "client-crash", mutex, "acquire.n0.2.before-1of2", orphanedKey)},
-		"Confirmed for who gets in; the dead client's lock is open again after its lease and a second.",
+		"Confirmed: only one client gets in. The dead client's lock is open again after its lease and a second.",
 	},
 	{
 		Claim, "The loser's GETSET has changed the time in the key, but this error is very small and can be ignored.", []string{"getset"},
@@ -112,7 +112,7 @@ var d1Script = []Item{
 	{
 		Listing, "An exception in tryLock is logged and becomes false.", []string{"lua-setnx-expire"},
 		[]Command{shows("lua-setnx-expire", "lost-reply", mutex, "acquire.n0.1.before-1of2", orphanedKey)},
-		"Implemented as an unknown outcome, which it is: if only the reply was lost, the key stands, and who was told false keeps all others out for the lease.",
+		"Implemented as an unknown outcome, which it is: if only the reply was lost, the key stands, and the client that was told false keeps all others out for the lease.",
 	},
 	{
 		Claim, "If Redis crashes while it runs the script, the lock is void too.", []string{"lua-setnx-expire"},

@@ -56,7 +56,7 @@ var d2 = []Item{
 	{
 		Scenario, "Thread 2 maliciously releases thread 1's lock: it is refused.", []string{"reentrant-hash"},
 		[]Command{here("TestD2Transcript"), ofLocks("TestOwnersOfOneNameAreDifferentOwners")},
-		"Confirmed: nil, and the count stays 3. It protects from mistakes, not from malice: whoever sends thread 1's field is thread 1.",
+		"Confirmed: nil, and the count stays 3. It protects from mistakes, not from malice: a client that sends thread 1's field counts as thread 1.",
 	},
 	{
 		Scenario, "Code that takes longer than the key's life leads to concurrency problems.", []string{"reentrant-hash"},

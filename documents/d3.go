@@ -11,7 +11,7 @@ var d3Steps = []Item{
 	{
 		Scenario, "A service on several instances draws ten winners at noon: every instance draws, unless a distributed lock lets one alone.", []string{"set-nx-px", "exists-set"},
 		[]Command{holds("set-nx-px", "none", "lottery"), drawn("exists-set", "none", "lottery", race), drawn("set-nx-px", "none", "lottery-unmarked", Flaw{"draws", "unmarked"})},
-		"Half of the truth: a lock that holds keeps two instances from drawing at once, one that does not fails. But no lock keeps an instance whose timer is late from drawing again: that takes a note that the draw was made, which the document does not have.",
+		"Half of the truth: a lock that holds keeps two instances from drawing at once, one that does not fails. But no lock keeps an instance whose timer is late from drawing again: for that, an instance must record the draw, and the document has no such record.",
 	},
 	{
 		Claim, "Locks can be built on MySQL, Redis or ZooKeeper.", nil,

@@ -28,7 +28,7 @@ var d3Java = []Item{
 			shows("is-locking-after-lock", "lost-reply", mutex, "acquire.n0.1.before-1of2", orphanedKey), ofLocks("TestIsLockingFindsAGrantWhoseReplyWasLostAndUnLockRefusesIt"),
 			shows("set-nx-ex-get-del", "client-pause", mutex, "release.n0.2.before-1of2", foreignDelete),
 		},
-		"It finds a grant whose reply was lost, but the map has no entry for it, so that unLock refuses, and the key stays for its lease. And it is true of the moment in which the server answered: whoever acts on it later, as the release by GET and DEL does, may hit another.",
+		"It finds a grant whose reply was lost, but the map has no entry for it, so that unLock refuses, and the key stays for its lease. And the answer is true only at the moment when the server gave it: a client that acts on it later, as the release by GET and DEL does, may remove another client's key.",
 	},
 	{
 		Listing, "RedisUtil.execute: on a connection error the same call runs once more, on the same connection.", []string{"set-nx-ex-retry"},
@@ -46,7 +46,7 @@ var d3Java = []Item{
 			holds("reentrant-local", "none", "d3-test-lock"), with(drawn("set-nx-ex", "none", "d3-test-lock", foreignDelete), "--lock-tokens client --ttl 10s --duration 2m"),
 			with(drawn("reentrant-local", "none", mutex, leaseOutlived), "--clients 10 --overrun 1 --ttl 10s --duration 2m"),
 		},
-		"The test asserts nothing and never ends. Its work is exactly as long as the life, so that a lease may end under its holder: with a bare DEL two hold the lock. The document's own lock comes through because who was refused comes back a lease later; clients that ask more often, and work that takes a little longer, break it. Both replays that show a violation print \"not declared\": recipes declare their flaws for Lockstorm's default settings, in which the work of locks without renewal ends within the lease unless a fault makes it longer.",
+		"The test asserts nothing and never ends. Its work is exactly as long as the life, so that a lease may end under its holder: with a bare DEL two hold the lock. The document's own lock passes because a refused client comes back a lease later; clients that ask more often, and work that takes a little longer, break it. Both replays that show a violation print \"not declared\": recipes declare their flaws for Lockstorm's default settings, in which the work of locks without renewal ends within the lease unless a fault makes it longer.",
 	},
 	{
 		Listing, "Test 3: re-entry; the comment says four times, the code enters once.", []string{"reentrant-local"},
@@ -69,7 +69,7 @@ var d3Libraries = []Item{
 		[]Command{holds("redisson", "none", mutex)}, "The protocol is implemented in Go, from the document and the library; without a fault it holds.",
 	},
 	{
-		Listing, "Redisson's lock: one script; whoever is kept out is told how long, and waits for a message.", []string{"redisson"},
+		Listing, "Redisson's lock: one script; a refused client learns the remaining time and waits for a message.", []string{"redisson"},
 		[]Command{ofLocks("TestRecipeSendsWhatItsRowNames"), ofLocks("TestRedissonWaiterIsWokenByTheRelease"), ofLocks("TestRedissonWaiterThatMissesTheMessageWaitsForTheRemainingLife")},
 		"Implemented. A waiter that misses the message waits for the rest of the holder's lease.",
 	},

@@ -17,7 +17,7 @@ var d4Table = []Item{
 	},
 	{
 		Claim, "On one instance, a key for readers and one for writers make a read-write lock, in Lua.", []string{"rw-two-keys"},
-		[]Command{readersMixed}, "Refuted without any fault: the first reader who leaves lets a writer in beside the other.",
+		[]Command{readersMixed}, "Refuted without any fault: the first reader that leaves lets a writer in while the other still reads.",
 	},
 	{
 		Scenario, "In a cluster the two keys may be on different instances, where one script cannot use both.", []string{"rw-two-keys"},

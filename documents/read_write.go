@@ -14,7 +14,7 @@ import (
 // rw-hash-owners.
 var readWriteTable = Experiment{
 	ID:   "read-write",
-	Asks: "What do the cells of D4's table come to?",
+	Asks: "What does each cell of D4's table show in practice?",
 	How: "Each row is one scene, played by clients in turn on an empty node, with a lease of 1 s. *A* and *B* are readers on different clients, *W* is a writer on a third. " +
 		"The columns say what each lock did; a letter in brackets is D4's own answer, + for supported and − for not.",
 	run: runReadWriteTable,

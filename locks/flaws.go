@@ -80,7 +80,7 @@ func without(faults []string, these ...string) []string {
 // reply each take only a fraction of the lease.
 func leaseOutlived() []Flaw {
 	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
-		"A holder that is frozen for longer than the lease goes on believing that it holds the lock, while the key expires and another gets in.",
+		"A holder that is frozen for longer than the lease still believes that it holds the lock, while the key expires and another client gets in.",
 		kleppmann, "exclusion", "resource"))
 }
 
@@ -88,7 +88,7 @@ func leaseOutlived() []Flaw {
 // renews. A holder whose work hangs believes for ever that it holds the lock. If the work hangs
 // between two writes, the resource oracle sees the violation too.
 func workOutlived(document string) []Flaw {
-	const why = "A holder that works for longer than the lease, which nobody renews, goes on believing that it holds the lock, while the key expires and another gets in."
+	const why = "A holder that works for longer than the lease, without renewal, still believes that it holds the lock, while the key expires and another client gets in."
 	return flaws(
 		under([]string{"slow-work", "hung-work"}, "lease-outlived", Limit, why, document+"; "+kleppmann, "exclusion"),
 		may([]string{"hung-work"}, under([]string{"slow-work"}, "lease-outlived", Limit, why, document+"; "+kleppmann, "resource")),

@@ -60,19 +60,19 @@ var getsetFlaws = flaws(
 		"A rival whose clock is more than a second ahead, or a time that was read too long before it arrived, ends a lease early; Redis could have counted the time.",
 		"D1, first version: clients' clocks must agree", "exclusion", "resource", "ownership")),
 	may(append([]string{"client-pause", "client-skew"}, strandingFaults...), under([]string{"node-pause"}, "race", Bug,
-		"If two clients find the same time past, the second one's GETSET replaces the first one's time with its own, though it does not get the lock: the time in the key is not the holder's.",
+		"If two clients read the same expired time, the second client's GETSET replaces the first client's time with its own, although the second client does not get the lock: the time in the key is not the holder's.",
 		"D1, first version", "ownership")),
 	// Many faults show this flaw only by chance: a late EXPIRE that runs in the same millisecond as
 	// the next holder's own EXPIRE does not change the key's remaining life.
 	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
-		"EXPIRE does not compare the owner: after a pause behind the winning SETNX or GETSET it sets the TTL of another's key. And if two clients find the same time past, the second one's GETSET removes the TTL that the first one's EXPIRE gave the key.",
+		"EXPIRE does not compare the owner: if a client pauses after its winning SETNX or GETSET, its EXPIRE sets the TTL of another client's key. And if two clients read the same expired time, the second client's GETSET removes the TTL that the first client's EXPIRE set.",
 		"D1, first version", "ownership")),
 	// The time in the key is a lease and a second ahead. With a lease of 1 s, only a pause of two
 	// leases outlasts it; lockstorm run --sweep tries such pauses.
 	may([]string{"client-pause"}, under(nil, "lease-outlived", Limit,
 		"If a holder is frozen before its EXPIRE until the time in its key is past, the next client's GETSET overwrites it, since the lease is over.",
 		"D1, first version", "ownership")),
-	foreignDelete("Whoever was robbed by a wrong clock removes the robber's lock with its bare DEL.",
+	foreignDelete("A client that lost its lock to another because of a wrong clock removes the new holder's lock by its bare DEL.",
 		"D1, first version; "+redisOwner, "client-skew"),
 )
 

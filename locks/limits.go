@@ -69,7 +69,7 @@ var frozenOrStranded = append([]string{"client-pause"}, strandingFaults...)
 func reentryOutlived() []Flaw {
 	return under([]string{"partition", "partition-requests", "partition-replies", "delay", "node-pause"},
 		"lease-outlived", Limit,
-		"A holder whose re-entries or releases get no answer for longer than the lease goes on believing that it holds the lock, while the key expires and another gets in.",
+		"A holder whose re-entries or releases get no answer for longer than the lease still believes that it holds the lock, while the key expires and another client gets in.",
 		kleppmann, "exclusion", "resource")
 }
 

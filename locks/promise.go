@@ -22,8 +22,8 @@ func (r Recipe) CheckClaims(ttl time.Duration, nodes int) error {
 			fmt.Sprintf("QuorumOf is %q: expected %q or %q", c.QuorumOf, history.QuorumOfNodes, history.QuorumOfKeys)},
 		{c.Quorum < 1 || c.NodeQuorum() > nodes, fmt.Sprintf("Quorum is %d: expected how many of %d nodes must grant", c.Quorum, nodes)},
 		{c.QuorumOf == history.QuorumOfKeys && nodes > 1, fmt.Sprintf("QuorumOf is keys, which are on one node: expected a topology of one, not of %d", nodes)},
-		{c.Recovery != 0 && c.Recovery < ttl, fmt.Sprintf("Recovery is %v: after a crash nobody can get in before the lease of %v is over; 0 = never", c.Recovery, ttl)},
-		{c.Renews && c.Recovery == 0, "Recovery is 0, nobody ever gets in after a crash, but Renews says that the lease is one that ends"},
+		{c.Recovery != 0 && c.Recovery < ttl, fmt.Sprintf("Recovery is %v: after a crash no client can get in before the lease of %v is over; 0 = never", c.Recovery, ttl)},
+		{c.Renews && c.Recovery == 0, "Recovery is 0 (no client ever gets in after a crash), but Renews says that the lease ends without renewal"},
 		{c.Permits < 0, fmt.Sprintf("Permits is %d: expected how many owners hold the lock at a time; 0 = 1", c.Permits)},
 		{c.Away < 0, fmt.Sprintf("Away is %v: expected how long a node stays away; 0 = not at all", c.Away)},
 	} {

@@ -63,7 +63,7 @@ var redlockNaiveFlaws = flaws(
 			"Nothing stops the watchdogs of failed attempts: they pile up, and keep alive for ever the keys of crashed holders and keys whose release was lost.",
 			"D0, red lock: a watchdog per node, started before the quorum is known", "liveness"),
 		under([]string{"node-pause"}, "orphaned-key", Bug,
-			"One node that hangs, or is slow under all the watchdogs' renewals, holds every attempt up: the attempt's keys on the other nodes keep everybody out although a majority has answered.",
+			"One node that hangs, or that the watchdogs' many renewals slow down, delays every attempt: the attempt's keys on the other nodes keep everybody out although a majority has answered.",
 			"D0, red lock: it waits for all nodes and gives none a time limit", "liveness"),
 		under([]string{"client-pause"}, "lease-outlived", Bug,
 			"There is no validity time: an attempt that waits for one slow node, or whose client is frozen, counts as granted although the keys have expired meanwhile.",

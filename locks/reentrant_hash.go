@@ -47,13 +47,13 @@ func init() {
 func entriesWithoutRenewal(document string) []Flaw {
 	return flaws(
 		may([]string{"partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests", "delay"}, "lease-outlived", Limit,
-			"A holder that is frozen for longer than the lease, or whose re-entries or releases get no answer for that long, goes on believing that it holds the lock, while the key expires and another gets in.",
+			"A holder that is frozen for longer than the lease, or whose re-entries or releases get no answer for that long, still believes that it holds the lock, while the key expires and another client gets in.",
 			kleppmann, "exclusion")),
 		// The fault delay delivers the holder's late command as soon as another client has the lock,
 		// and the reply tells the holder that the lock is lost. Whether the other client has written
 		// to the resource by then is chance.
 		may([]string{"delay", "partition-replies", "node-pause"}, under([]string{"client-pause", "partition", "partition-requests"}, "lease-outlived", Limit,
-			"A holder that is frozen for longer than the lease, or whose re-entries get no answer for that long, works on beside another.",
+			"A holder that is frozen for longer than the lease, or whose re-entries get no answer for that long, works on while another client holds the lock.",
 			kleppmann, "resource")),
 		workOutlived(document), serverClock(), prolongedKey(), ownerFlaws(document), may([]string{"failover"}, orphanedEntry(document, append(without(strandingFaults, "failover"), "client-pause"))),
 	)

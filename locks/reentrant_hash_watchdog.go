@@ -51,7 +51,7 @@ var reentrantHashWatchdogFlaws = flaws(
 		"A timer that reaches no node for a whole lease loses the lock while its holder works on.",
 		"D2, automatic renewal 1.0", "partition", "partition-requests", "delay"),
 	may([]string{"failover", "split-brain"}, under([]string{"lost-reply", "partition", "partition-requests", "partition-replies", "reset", "delay", "node-pause", "node-restart"}, "foreign-renewal", Bug,
-		"A field that its owner does not count on any more, because it was counted twice after a lost reply or its release was lost, is renewed for as long as the process lives.",
+		"The watchdog renews a field that its owner no longer relies on, because an acquire was counted twice after a lost reply or a release was lost, for as long as the process lives.",
 		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness")),
 	leaseOutlived(), hungHolder("D2, automatic renewal 1.0"), serverClock(), prolongedKey(), ownerFlaws("D2"),
 	// A client that lost a reply tries again, enters the lock once more and then renews it. So a

@@ -63,7 +63,7 @@ var rwHashFlaws = flaws(
 		"D4, cluster version: one field for all readers", "ownership")),
 	// The key lives ten times as long as a lease, so only a jump of minutes matters.
 	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,
-		"A node whose wall clock jumps forward by more than the key's life forgets everybody who is in.", redisClock, "exclusion", "resource")),
+		"A node whose wall clock jumps forward by more than the key's life forgets all clients that hold the lock.", redisClock, "exclusion", "resource")),
 	leaseOutlived(), workOutlived("D4, cluster version"), serverLostKey(),
 	orphanedUnder(strandingFaults), staleTime("D4, cluster version"),
 )

@@ -28,7 +28,7 @@ func init() {
 			return oneNodeClaims("setnx", ttl, 0)
 		},
 		Flaws: flaws(
-			noExpiry("The key has no life: whoever crashes, or loses the reply of SETNX or its DEL, blocks everybody for ever.",
+			noExpiry("The key has no TTL: a client that crashes, or that loses the reply of SETNX or its DEL, blocks everybody for ever.",
 				"D3, SETNX"),
 			serverLostKey(),
 			may([]string{"split-brain"}, foreignDelete(

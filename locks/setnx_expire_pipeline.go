@@ -62,7 +62,7 @@ func unconditionalExpire(document string) []Flaw {
 		foreignDelete("After a node lost the key, or its clock let it expire, and another got in, a bare DEL removes the other's lock and lets a third in.",
 			document+"; "+redisOwner, "node-restart", "failover", "eviction", "node-clock", "split-brain"),
 		may([]string{"client-pause", "slow-work", "hung-work", "node-pause"}, under([]string{mixed}, "lease-outlived", Limit,
-			"A holder that is frozen or at work for longer than the lease goes on believing that it holds the lock, while the key expires if nobody's attempt reaches the node.",
+			"A holder that is frozen or at work for longer than the lease still believes that it holds the lock, while the key expires unless another client's attempt reaches the node.",
 			kleppmann, "exclusion", "resource")),
 		under([]string{mixed}, "late-command", Bug,
 			"A bare DEL that arrives after its client gave up on it and holds the lock again removes the new lease.",

@@ -67,7 +67,7 @@ var stuck = instead(func() {
 var waitsForNobody = instead(func() { <-make(chan int) })
 
 // Run and Check each report, in one line, a subject that is no lock or that hangs.
-func TestWhatIsNoLockIsTold(t *testing.T) {
+func TestInvalidSubjectsAreReported(t *testing.T) {
 	for scene, says := range map[string][]string{
 		"noSubject":      {"locktest: the Subject is nil: expected a function", "!panic"},
 		"noAcquire":      {"locktest: the Subject returned a nil Acquire and no error", "!panic"},
@@ -96,17 +96,17 @@ func TestWhatIsNoLockIsTold(t *testing.T) {
 
 // A test that tested nothing by mistake fails. A test that tested nothing for another reason says
 // so.
-func TestNothingIsNoPass(t *testing.T) {
+func TestATestWithoutTrialsSaysSo(t *testing.T) {
 	for name, test := range map[string]struct {
 		scene string
 		flags []string
 		says  []string
 	}{
-		"a fault that there is not": {"bareDelete", []string{"-test.run=^TestScene$/^delays$"}, []string{"--- FAIL: TestScene", "nothing was tested: go test -run or -skip chooses none of the faults client-pause, delay"}},
-		"no budget":                 {"budget", nil, []string{"--- FAIL: TestScene", "nothing was tested: the budget left no time for a trial under any fault (option Budget); it is 1ns"}},
-		"no budget, in Check":       {"checkedBriefly", nil, []string{"--- FAIL: TestScene", "nothing was tested: the budget left no time"}},
-		"everything is left out":    {"bareDelete", []string{"-test.skip=^TestScene$/."}, []string{"--- PASS: TestScene", "nothing was tested: go test -run or -skip chooses none"}},
-		"nothing to strike":         {"unscripted", nil, []string{"--- SKIP: TestScene/script-flush", "nothing was tested: script-flush: "}},
+		"no such fault":          {"bareDelete", []string{"-test.run=^TestScene$/^delays$"}, []string{"--- FAIL: TestScene", "nothing was tested: go test -run or -skip chooses none of the faults client-pause, delay"}},
+		"no budget":              {"budget", nil, []string{"--- FAIL: TestScene", "nothing was tested: the budget left no time for a trial under any fault (option Budget); it is 1ns"}},
+		"no budget, in Check":    {"checkedBriefly", nil, []string{"--- FAIL: TestScene", "nothing was tested: the budget left no time"}},
+		"everything is left out": {"bareDelete", []string{"-test.skip=^TestScene$/."}, []string{"--- PASS: TestScene", "nothing was tested: go test -run or -skip chooses none"}},
+		"nothing to strike":      {"unscripted", nil, []string{"--- SKIP: TestScene/script-flush", "nothing was tested: script-flush: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := play(t, test.scene, t.TempDir(), test.flags...)

@@ -184,7 +184,7 @@ func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result
 		}
 		if !blames(t) || !blame(t).Same(blame(worst)) {
 			v.unsteady = true
-			v.Shrunk += "; not saved, because it did not show the same when it was run again"
+			v.Shrunk += "; not saved, because it did not show the same violation when it ran again"
 		}
 	default:
 		return fmt.Errorf("locktest: %w", err)

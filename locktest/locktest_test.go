@@ -78,7 +78,7 @@ func TestALockIsJudged(t *testing.T) {
 			"!undecided", "!client-skew", "!slot-migration",
 		}},
 		"bareDelete": {false, []string{
-			"--- FAIL: TestScene/client-pause", "exclusion by foreign-delete", "DEL removed the key that was", "it does not ask whose key it removes",
+			"--- FAIL: TestScene/client-pause", "exclusion by foreign-delete", "DEL removed the key that was", "it does not check whose key it removes",
 			"What would have prevented it", "An owner check on release", "the same as under client-pause",
 		}},
 		"everybody": {false, []string{"exclusion by race", "One atomic step"}},

@@ -78,7 +78,7 @@ func TestMistakesOfNewcomersAreTold(t *testing.T) {
 // A test tells each limit once, with a trial that shows it.
 func TestEachLimitIsToldOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this plays a scene twice, of whose code the race detector has seen the like; make test runs it without the race detector")
+		t.Skip("-short: this plays a scene twice; other tests run similar code under the race detector, and make test runs this one without it")
 	}
 	p := play(t, "extendedOften", t.TempDir())
 	p.says(t, "limit of any lease: exclusion by lease-outlived: A holder that", "The workload extend does so on purpose: ")

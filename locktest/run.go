@@ -247,7 +247,7 @@ func (r *runner) advice(t *testing.T, v *Violation) string {
 	} else {
 		lines = append(lines, "  "+r.command(t, "-lockstorm.replay="+filepath.ToSlash(path)))
 		if !v.unshrunk {
-			lines = append(lines, "the trial that it was shrunk from:", named)
+			lines = append(lines, "the original trial, before shrinking:", named)
 		}
 		lines = append(lines, "it is saved, and runs first from now on, in", "  "+path)
 	}

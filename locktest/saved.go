@@ -132,7 +132,7 @@ func (r *runner) savedFirst() []string {
 	}
 	for _, a := range r.saved {
 		if !slices.Contains(faults, a.spec.Fault) {
-			r.t.Logf("locktest: the saved trial %s is not run: its fault %s is none of this test's", a.path, a.spec.Fault)
+			r.t.Logf("locktest: the saved trial %s is not run: this test does not include its fault %s", a.path, a.spec.Fault)
 		}
 	}
 	first := slices.Clone(faults)

@@ -12,7 +12,7 @@ import (
 // the test goes on. If -lockstorm.replay names it, the test fails.
 func TestASavedTrialThatDecidesNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like; make test runs it without the race detector")
+		t.Skip("-short: this plays four scenes; other tests run similar code under the race detector, and make test runs this one without it")
 	}
 	dir := t.TempDir()
 	play(t, "bareDelete", dir)
@@ -82,7 +82,7 @@ func change(t *testing.T, path string, edit func(spec map[string]any)) {
 // fault with the same flaw tells its own story.
 func TestASavedTrialOfAFaultThatDoesNotRun(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this plays four scenes, of whose code the race detector has seen the like; make test runs it without the race detector")
+		t.Skip("-short: this plays four scenes; other tests run similar code under the race detector, and make test runs this one without it")
 	}
 	dir := t.TempDir()
 	play(t, "bareDelete", dir, "-test.run=^TestScene$/^client-pause$")

@@ -51,7 +51,7 @@ func drawnCrashes(w World, r *rand.Rand) []Plan {
 	dies(w.lastCommand(testbed.Replied, testbed.StepAcquire), "when its lock is granted, before it knows")
 	dies(w.lastCommand(testbed.Sent, testbed.StepRelease), "when its release is on its way")
 	dies(w.renewals(testbed.Sent), "while it renews")
-	dies(begins(testbed.StepTouch), "between look and touch")
+	dies(begins(testbed.StepTouch), "when it has checked its lease, before it touches the resource")
 	dies(w.firstCommand(testbed.Before, testbed.StepAcquire), "before it asks")
 	// One client must survive to show whether the lock can be acquired again.
 	return append(w.rivals(r), d.plans(min(2, w.Clients-1), r)...)

@@ -56,14 +56,14 @@ func drawnPauses(w World, r *rand.Rand) []Plan {
 	until(testbed.StepHold, w.halfway(testbed.Before, testbed.StepAcquire), "freezes with its acquire half done, until another has the lock")
 	until(testbed.StepHold, w.firstCommand(testbed.Before, testbed.StepRelease), "freezes before it releases, until another has the lock")
 	until(testbed.StepHold, w.halfway(testbed.Before, testbed.StepRelease), "freezes with its release half done, until another has the lock")
-	until(testbed.StepTouch, begins(testbed.StepTouch), "freezes between look and touch, until another is about to touch")
+	until(testbed.StepTouch, begins(testbed.StepTouch), "freezes when it has checked its lease, until another is about to touch the resource")
 	// The client has read its clock before the pause, and writes an outdated time after it.
-	d.add(w.firstCommand(testbed.Before, testbed.StepAcquire), "freezes before it asks, and asks with what it knew long ago", func(m *move) {
+	d.add(w.firstCommand(testbed.Before, testbed.StepAcquire), "freezes before it asks, so that it asks with an outdated time", func(m *move) {
 		m.Nodes, m.For = nil, w.outlast()
 		m.Until, m.Limit = w.crowd().others(testbed.StepRest), m.For+w.TTL/2
 		m.cost, m.gap = m.For+w.Hold, w.TTL/10
 	})
-	until(testbed.StepTouch, begins(testbed.StepHold), "freezes as the holder, until another is about to touch")
+	until(testbed.StepTouch, begins(testbed.StepHold), "freezes as the holder, until another is about to touch the resource the resource")
 	until(testbed.StepHold, w.lastCommand(testbed.Replied, testbed.StepAcquire), "freezes when its lock is granted, before it knows, until another has it")
 	until(testbed.StepHold, w.renewals(testbed.Before), "freezes while it renews, until another has the lock")
 	return d.plans(3, r)
@@ -86,7 +86,7 @@ func namedPauses(w World) []Schedule {
 		}
 	}
 	for _, s := range w.holding() {
-		e.add(one, s, "touch", "freezes until another is about to touch",
+		e.add(one, s, "touch", "freezes until another is about to touch the resource",
 			freezes(w.readable(), one.others(testbed.StepTouch), w.outlast()))
 	}
 	for _, s := range slices.Concat(w.later(), w.granted()) {

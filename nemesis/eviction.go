@@ -57,7 +57,7 @@ func drawnEvictions(w World, r *rand.Rand) []Plan {
 		evicts(begins(testbed.StepHold), "while the lock is held")
 		evicts(w.lastCommand(testbed.Replied, testbed.StepAcquire), "when the lock is granted, before its client knows")
 		evicts(w.renewals(testbed.Before), "as the holder renews")
-		evicts(begins(testbed.StepTouch), "between look and touch")
+		evicts(begins(testbed.StepTouch), "when the holder has checked its lease, before it touches the resource")
 		evicts(w.firstCommand(testbed.Before, testbed.StepRelease), "as the holder releases")
 		evicts(w.halfway(testbed.Before, testbed.StepAcquire), "in the middle of an acquire")
 		evicts(w.halfway(testbed.Before, testbed.StepRelease), "in the middle of a release")

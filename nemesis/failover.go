@@ -140,9 +140,9 @@ func drawnFailovers(w World, r *rand.Rand) []Plan {
 		// Replication stops after the grant, so that only the release is lost.
 		after := s.trigger(l.everyone())
 		after.Who = Same
-		add("the primary is lost after a release, of which the replica knows nothing", l.anyone(testbed.StepTouch), 0, after)
+		add("the primary is lost after a release that the replica did not receive", l.anyone(testbed.StepTouch), 0, after)
 	}
-	add("the primary is lost between look and touch", stop, lag, l.anyone(testbed.StepTouch))
+	add("the primary is lost when the holder has checked its lease, before it touches the resource", stop, lag, l.anyone(testbed.StepTouch))
 	if w.Topology == testbed.Cluster {
 		// The election takes longer than a lease of a second, so lost keys seldom have an effect.
 		moves = append(moves,
@@ -169,7 +169,7 @@ func (w World) elections() []move {
 	}
 	add(outvoted("another primary was elected, clients hear of it while the lock is held", testbed.StepHold))
 	add(w.lostWhileHeld(heirNode, Killed, "the primary dies while the lock is held, the replica knows of no grant"))
-	add(outvoted("another primary was elected, clients hear of it as the holder looks", testbed.StepRead))
+	add(outvoted("another primary was elected, clients hear of it when the holder has checked its lease", testbed.StepRead))
 	add(w.lostWhileHeld(heirNode, Frozen, "the primary freezes while the lock is held, and comes back as a replica"))
 	add(w.lostWhileHeld(heirNode, CutOff, "the primary is cut off while the lock is held, and comes back as a replica"))
 	return moves
@@ -197,7 +197,7 @@ func namedFailovers(w World) []Schedule {
 	for _, s := range w.losing() {
 		e.loses(one, s, "", "the primary is lost, the replica knows of nothing since the lock was free", free, 0)
 		if lag, ok := w.forgets(); ok {
-			e.loses(one, s, "stale", "the primary is lost, what the replica knows has expired", nil, lag)
+			e.loses(one, s, "stale", "the primary is lost, and the replica's keys have expired", nil, lag)
 		}
 	}
 	for _, s := range w.slowing() {
@@ -210,7 +210,7 @@ func namedFailovers(w World) []Schedule {
 	// Replication stops after the grant, so that only the release is lost.
 	for _, s := range w.boundaries(testbed.Replied, testbed.StepRelease) {
 		for _, l := range []lineup{one, alone} {
-			e.loses(l, s, "undone", "the primary is lost after a release, of which the replica knows nothing", l.anyone(testbed.StepTouch), 0)
+			e.loses(l, s, "undone", "the primary is lost after a release that the replica did not receive", l.anyone(testbed.StepTouch), 0)
 			if l.clients > 1 {
 				e.awayAfterwards(l)
 			}
@@ -266,7 +266,7 @@ func (e *enumeration) former() {
 		next := s.trigger(l.everyone())
 		next.Who = Other
 		e.plan(l, named(s, "former"), e.timed(e.lostPrimary(
-			"the primary is lost once another has the lock, the replica has the former holder's", l.anyone(testbed.StepTouch), 0, next)))
+			"the primary is lost once another has the lock, the replica has the former holder's grant", l.anyone(testbed.StepTouch), 0, next)))
 	}
 }
 

@@ -228,11 +228,11 @@ var wants = map[Want]func(Unsupported) string{
 	NothingDisturbed: func(Unsupported) string { return "the testbed can disturb nothing" },
 	NoReplica:        func(u Unsupported) string { return fmt.Sprintf("a %s topology has no replica", u.Topology) },
 	NoSlots:          func(u Unsupported) string { return fmt.Sprintf("a %s topology has no slots", u.Topology) },
-	NoScripts:        func(Unsupported) string { return "it ran no scripts where nothing was disturbed" },
+	NoScripts:        func(Unsupported) string { return "the recipe ran no scripts in the trial without faults" },
 	NoLives:          func(Unsupported) string { return "no key of the recipe ever expires, and it asks no node for the time" },
 	TooFewClients:    func(Unsupported) string { return "one client cannot be on two sides" },
 	ExpiredBefore: func(u Unsupported) string {
-		return fmt.Sprintf("a master of a cluster serves %v after its restart at the earliest, when what it had for %v has expired", u.Span, u.Life)
+		return fmt.Sprintf("a restarted master of a cluster serves again after %v at the earliest; the recipe's keys live for %v and have expired by then", u.Span, u.Life)
 	},
 }
 

@@ -50,15 +50,15 @@ func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
 		stalled []time.Duration
 	}{
 		"a restart holds nobody": {Action{Fault: "node-restart", Point: begins(testbed.StepHold)}, 0, nil},
-		"nor where it ends with a client's step": {
+		"a restart that ends with a client's step holds nobody": {
 			Action{Fault: "node-restart", Point: begins(testbed.StepHold), Until: begins(testbed.StepTouch), Limit: 5 * time.Second}, 0, nil,
 		},
-		"whom a strike holds": {
+		"a strike at a client's step holds the client": {
 			Action{Fault: "script-flush", Point: begins(testbed.StepHold)}, slowness, []time.Duration{slowness},
 		},
-		"whom a strike of its own holds": {Action{Fault: "client-pause", Point: begins(testbed.StepHold), For: slowness}, 2 * slowness, nil},
-		"a strike at an instant":         {Action{Fault: "script-flush"}, 0, nil},
-		"whom a heal holds": {
+		"a pause at the client's own step holds it twice": {Action{Fault: "client-pause", Point: begins(testbed.StepHold), For: slowness}, 2 * slowness, nil},
+		"a strike at an instant holds nobody":             {Action{Fault: "script-flush"}, 0, nil},
+		"a heal at a client's step holds the client": {
 			Action{Fault: "node-pause", At: 100 * time.Millisecond, Until: begins(testbed.StepTouch), Limit: 5 * time.Second},
 			slowness, []time.Duration{slowness},
 		},

@@ -91,7 +91,7 @@ func namedNodePauses(w World) []Schedule {
 		slow := e.pause(s, "is late, but within its lease", []int{0}, l)
 		slow.For = w.late()
 		freeze := Action{
-			Idea: all.words + " freezes for what is left of the lease", Client: history.NoClient,
+			Idea: all.words + " freezes for the rest of the lease", Client: history.NoClient,
 			After: 1, By: 2 * e.patience(), Nodes: all.nodes, For: 2 * w.TTL / 5,
 		}
 		e.plan(l, named(s, "late"), slow, freeze)

@@ -8,7 +8,7 @@ import (
 // none disturbs nothing: every violation in its trials is the recipe's own.
 var none = Fault{
 	Name:        "none",
-	Doc:         "nothing: the recipe must hold here",
+	Doc:         "nothing is disturbed: every violation is the recipe's own",
 	Color:       "#9e9e9e",
 	Undisturbed: true,
 	Topologies:  sameTopology,

@@ -63,7 +63,7 @@ func (p Plan) check(env testbed.Env) error {
 		case !ok:
 			return fmt.Errorf("fault %d: no fault is called %q", a.ID, a.Fault)
 		case f.inject == nil:
-			return fmt.Errorf("fault %d: %s is nothing that can be done", a.ID, a.Fault)
+			return fmt.Errorf("fault %d: %s cannot be injected", a.ID, a.Fault)
 		case seen[a.ID]:
 			return fmt.Errorf("fault %d is in the plan twice", a.ID)
 		case a.After != 0 && !seen[a.After]:

@@ -72,7 +72,7 @@ func drawnMigrations(w World, r *rand.Rand) []Plan {
 	}
 	moves(begins(testbed.StepHold), "while the lock is held")
 	moves(w.firstCommand(testbed.Before, testbed.StepRelease), "as the holder releases")
-	moves(begins(testbed.StepTouch), "between look and touch")
+	moves(begins(testbed.StepTouch), "when the holder has checked its lease, before it touches the resource")
 	moves(w.lastCommand(testbed.Replied, testbed.StepAcquire), "when the lock is granted, before its client knows")
 	return d.plans(1, r)
 }

@@ -111,9 +111,9 @@ func namedSplits(w World) []Schedule {
 	}
 	others, touches := one.everyone(), one.others(testbed.StepTouch)
 	for _, s := range slices.Concat(w.losing(), begins(testbed.StepRest)) {
-		e.add(one, s, "stays", "the client stays, the new primary serves the others or it", splits(others, w.leased(), touches, w.leased()+3*w.TTL/2))
-		e.add(one, s, "moves", "the client moves, the new primary serves the others or it", splits(nil, w.leased(), touches, w.leased()+3*w.TTL/2))
-		e.add(one, s, "short", "the client stays, the others are moved, until another holds", splits(others, 0, one.others(testbed.StepHold), w.leased()))
+		e.add(one, s, "stays", "the client stays at the old primary, the others are moved, until another is about to touch the resource", splits(others, w.leased(), touches, w.leased()+3*w.TTL/2))
+		e.add(one, s, "moves", "the client is moved, the others stay at the old primary, until another is about to touch the resource", splits(nil, w.leased(), touches, w.leased()+3*w.TTL/2))
+		e.add(one, s, "short", "the client stays at the old primary, the others are moved, until another has the lock", splits(others, 0, one.others(testbed.StepHold), w.leased()))
 	}
 	return e.all
 }

@@ -187,10 +187,10 @@ func markdownProgress(b *strings.Builder, v view) {
 	if len(v.Progress) == 0 {
 		return
 	}
-	b.WriteString("## How the clients fared\n\nNothing here is right or wrong by itself. " +
-		"The faults struck at the worst points of the protocol that could be found, and the clients asked again and again: " +
-		"the figures compare recipes and faults, they do not foretell how long a service waits. " +
-		"The figures of a recipe come from one workload, which stands beside its name: of those that it ran, the one that most recipes of this run share. " +
+	b.WriteString("## How the clients fared\n\nThese figures are no verdicts. " +
+		"The faults struck at the worst known points of the protocol, and the clients asked again and again: " +
+		"the figures compare recipes and faults, they do not predict how long clients of a real service wait. " +
+		"The figures of a recipe come from one workload, which is named next to the recipe: of its workloads, the one that most recipes of this run share. " +
 		"Recipes compare where the workload is the same.\n\n")
 	for _, t := range v.Progress {
 		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n| fault |", "<b>"+t.Recipe+"</b> "+joinWords(" · ", t.Workload, prose.Escape(t.Gist)))

@@ -21,7 +21,7 @@ func TestEveryFormatShowsFlawsOfPrograms(t *testing.T) {
 	}}
 	all := formats(t, r)
 	for format, text := range all {
-		for _, want := range []string{"workload lottery-unmarked: clients did a job twice, because their program did not note that it was done", "(oracle draws); no lock is to blame; 3 of 4 trials, 2 recipes", declared.Replay} {
+		for _, want := range []string{"workload lottery-unmarked: clients did a job twice, because their program did not record that the job was done", "(oracle draws); no lock is to blame; 3 of 4 trials, 2 recipes", declared.Replay} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in\n%s", format, want, text)
 			}

@@ -109,54 +109,54 @@ type measured struct {
 
 // measures are the columns, explained for an engineer who runs a service.
 var measures = []measured{
-	{"trials", "Trials of the recipe's workload whose fault hit something; the others say nothing here, and a fault without such trials has no row.", func(f fared) string { return strconv.Itoa(f.Trials) }},
-	{"typical wait", "How long a client waited, from its first attempt, through all that failed, until it got the lock: the median of each trial, and of these the median.",
+	{"trials", "Trials of the recipe's workload in which the fault hit something. Other trials do not count here; a fault without such trials has no row.", func(f fared) string { return strconv.Itoa(f.Trials) }},
+	{"typical wait", "The time from a client's first attempt, through its failed attempts, until it got the lock: the median of the trials' medians.",
 		func(f fared) string { return ofWaits(f.medians) }},
-	{"slow wait", "One wait in twenty was longer: the 95th percentile of each trial, and of these the median.", func(f fared) string { return ofWaits(f.p95s) }},
-	{"longest wait", "The longest of all trials, of those that ended with the lock.", func(f fared) string {
+	{"slow wait", "One wait in twenty was longer: the median of the trials' 95th percentiles.", func(f fared) string { return ofWaits(f.p95s) }},
+	{"longest wait", "The longest wait of all trials that ended with the lock.", func(f fared) string {
 		if f.waits == 0 {
 			return notSeen
 		}
 		return about(f.longest)
 	}},
-	{"in vain", "Waits that did not end with the lock, of all: the client crashed, or the trial was over. " +
-		"The columns before leave them out: read them together.", func(f fared) string {
+	{"in vain", "Waits that ended without the lock, of all waits: the client crashed, or the trial ended. " +
+		"The columns before do not include them: read all four together.", func(f fared) string {
 		if f.waits+f.inVain == 0 {
 			return notSeen
 		}
 		return fmt.Sprintf("%d of %d", f.inVain, f.waits+f.inVain)
 	}},
-	{"overtaken", "How often others got the lock during one client's wait, at the worst of all trials.", func(f fared) string { return strconv.Itoa(f.bypasses) }},
-	{"fairness", "How evenly the lock was shared among the clients that asked (Jain's index): 1 if all got it as often, 0.33 if one of three got it always. " +
-		"The median of the trials / the least. Only trials in which there was a grant for everybody; a client that crashed counts as any other.", func(f fared) string {
+	{"overtaken", "How often other clients got the lock during one client's wait: the maximum of all trials.", func(f fared) string { return strconv.Itoa(f.bypasses) }},
+	{"fairness", "How evenly the clients that asked shared the lock (Jain's index): 1 if all got it equally often, 0.33 if one of three clients always got it. " +
+		"The median of the trials / the minimum. Only trials with at least as many grants as clients count; a crashed client counts like any other.", func(f fared) string {
 		if len(f.fairness) == 0 {
 			return notSeen
 		}
 		sorted := slices.Sorted(slices.Values(f.fairness))
 		return fmt.Sprintf("%.2f / %.2f", middle(sorted), sorted[0])
 	}},
-	{"noticed after", "How long a holder whose lock was gone did not know: until it was told, or found out. The mean of all cases / the longest. Those that never found out are not in it.", func(f fared) string { return f.losses.words() }},
-	{"orphaned key", "How long a key stood in Redis that nobody living had to do with: the time that a crash costs the others. " +
+	{"noticed after", "How long a holder did not know that its lock was gone, until it was told or found out. The mean of all cases / the longest. Holders that never found out do not count.", func(f fared) string { return f.losses.words() }},
+	{"orphaned key", "How long a key without a living owner stood in Redis: the time that a crash costs the other clients. " +
 		"The mean of all cases / the longest.", func(f fared) string { return f.orphans.words() }},
-	{"left behind", "How long a key stood in Redis after the attempt that had put it there was over, refused or not known to have succeeded, while its client lived on. " +
+	{"left behind", "How long a key of a finished attempt stood in Redis, although the attempt was refused or its outcome was unknown, while its client lived on. " +
 		"The mean of all cases / the longest.", func(f fared) string { return f.left.words() }},
-	{"recovery", "How long after the end of a fault, or after a client crashed or began to hang in its work, somebody got the lock. The mean of all cases / the longest.", func(f fared) string { return f.back.words() }},
-	{"no recovery", "Faults after which somebody still asked, and nobody got the lock before the trial was over: all trials together. " +
-		"The column before leaves them out.", func(f fared) string {
+	{"recovery", "The time until a client got the lock, from the end of a fault, from a crash, or from the moment when a client began to hang in its work. The mean of all cases / the longest.", func(f fared) string { return f.back.words() }},
+	{"no recovery", "Faults after which clients asked for the lock, but no client got it before the trial ended, in all trials together. " +
+		"The column before does not include them.", func(f fared) string {
 		if f.back.n+f.never == 0 {
 			return notSeen
 		}
 		return fmt.Sprintf("%d of %d", f.never, f.back.n+f.never)
 	}},
 	{"commands a grant", "What a grant costs Redis: the commands of its client, from the first attempt through renewals to the release. " +
-		"The median of each trial, and of these the median / the most of all grants.", func(f fared) string {
+		"The median of the trials' medians / the maximum of all grants.", func(f fared) string {
 		if len(f.perGrant) == 0 {
 			return notSeen
 		}
 		return fmt.Sprintf("%d / %d", middle(slices.Sorted(slices.Values(f.perGrant))), f.mostPerGrant)
 	}},
-	{"commands a second", "What a held lock costs Redis: the commands about it in a second in which somebody believed to hold it, those of clients that wait among them. " +
-		"The median of the trials / the most.", func(f fared) string {
+	{"commands a second", "What a held lock costs Redis: the commands about it per second in which a client believed that it held the lock, including the commands of waiting clients. " +
+		"The median of the trials / the maximum.", func(f fared) string {
 		if len(f.whileHeld) == 0 {
 			return notSeen
 		}

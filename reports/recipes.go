@@ -31,13 +31,13 @@ func Recipes(shown func(lock string, f locks.Flaw) string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# The recipes
 
-Every recipe with its algorithm, what it claims, and its declared flaws. A *bug* breaks
-what the document claims, or what the recipe's own commands could have kept; a *limit* is
-what no lease on its topology can promise by itself. Each flaw that the run
-showed comes with the command that shows it again, the same on any machine: the seed of a
-campaign is 1 unless it says otherwise, and a named schedule needs none. A flaw that takes
-several faults at once is looked for under ` + "`chaos`" + `, where chance decides what comes
-together: it need not be found in every run. What shows on real Redis only, as under
+Every recipe with its algorithm, its claims and its declared flaws. A *bug* breaks
+a claim of the document, or a promise that the recipe's own commands could have kept; a
+*limit* breaks a promise that no lease on its topology can keep by itself. Each flaw that
+the run showed comes with the command that shows it again, in the same way on any machine: a campaign's
+seed is 1 unless the command gives one, and a named schedule needs no seed. A flaw that takes
+several faults at once is looked for under ` + "`chaos`" + `, where chance combines faults,
+so a run may miss it. A flaw that shows only on real Redis, as under
 ` + "`slot-migration`" + `, has no command.
 
 This page is made by ` + "`make docs`" + ` from the registry of recipes and from a run of

@@ -33,9 +33,9 @@ type renewalRow struct {
 }
 
 // renewalWords introduces the table.
-const renewalWords = "Renewal keeps the lease of a holder that is slow, and just as well that of a holder that never comes back: two sides of one coin. " +
-	"The left columns count the trials with a violation, of those whose holders worked for that long (trials that nobody could judge are left out); the right ones those with a violation, " +
-	"and those after which nobody ever got in again, of the trials whose holder hung."
+const renewalWords = "Renewal keeps the lease of a slow holder, but also the lease of a holder that never comes back. " +
+	"The left columns count the violated trials among those whose holders worked for that long (undecided trials are left out). The right columns count, among the trials whose holder hung, " +
+	"the violated trials, and the trials after which no client ever got the lock again."
 
 // share counts trials: n out of a total.
 type share struct{ n, of int }

@@ -17,7 +17,7 @@ import (
 // testGlossary replaces the registries, so that golden files depend only on this package.
 var testGlossary = glossary{
 	Faults: []named{
-		{Name: "none", Doc: "nothing: the recipe must hold here", Color: "#9e9e9e"},
+		{Name: "none", Doc: "nothing is disturbed: every violation is the recipe's own", Color: "#9e9e9e"},
 		{Name: "client-crash", Doc: "a client stops for ever at a chosen point; it never releases", Color: "#d32f2f"},
 		{Name: "client-pause", Doc: "a client freezes longer than the lease, then goes on", Color: "#f57c00"},
 		{Name: "partition", Doc: "client and node are cut from each other", Color: "#1976d2"},

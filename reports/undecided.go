@@ -18,9 +18,9 @@ type openCell struct {
 }
 
 // undecidedAdvice says what to do about undecided trials.
-const undecidedAdvice = "Nobody can tell how these trials came out, so that they count neither for nor against their recipe. " +
+const undecidedAdvice = "These trials are undecided: they count neither for nor against their recipe. " +
 	"Each line names the first of its cell. Look at its history, and run it again: on real Redis a second run may decide it, above all if the machine was busy; " +
-	"in the simulation it does the same again, and the reason is in the trial."
+	"in the simulation a second run gives the same result, and the reason lies in the trial itself."
 
 // openCells returns the cells that have a verdict but also undecided trials, then the cells with a
 // possible undeclared violation, even if a further run settled that doubt.
@@ -30,7 +30,7 @@ func (r result) openCells() []openCell {
 		o := openCell{Text: text, Dir: dir}
 		if dir != "" {
 			folder := shell.Quote(path.Join(r.Matrix.Store, dir))
-			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder, true}, {"judge again what is stored of it", "lockstorm check " + folder, true}}
+			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder, true}, {"judge the stored trial again", "lockstorm check " + folder, true}}
 		}
 		out = append(out, o)
 	}

@@ -203,20 +203,20 @@ type wordText struct {
 
 // verdictWords explains every verdict, worst first.
 var verdictWords = []wordText{
-	{"new", "violated: undeclared", "An oracle was violated in a way that the recipe does not declare as a flaw. Somebody should look.", "new"},
+	{"new", "violated: undeclared", "An oracle was violated in a way that the recipe does not declare as a flaw: a new finding, to be investigated.", "new"},
 	{"bug", "violated: bug", "The recipe breaks a promise that its document or library makes, or one that its own commands could have kept.", "bug"},
-	{"limit", "violated: limit", "No lease on this topology can promise by itself what was violated; the paragraph names the assumption that broke in that trial. " +
-		"A lock with fencing tokens is no exception: two clients may still both believe that they hold it. What the tokens protect is the resource, which refuses the older one, as long as nobody loses their counter.", "limit"},
-	{"blockbug", "blocked for ever: bug", "Nobody would ever have got in again, and the recipe's own commands are the reason. A post-mortem of the nodes shows it.", "block bug"},
-	{"block", "blocked for ever", "Nobody would ever have got in again: a key without an expiry and without a living owner, or a renewal that outlives its owner or whose owner never comes back from its work. A post-mortem of the nodes shows it.", "block"},
-	{"ttlbug", "blocked up to TTL: bug", "Others had to wait until an orphaned key expired, and the recipe's own commands are the reason: another recipe would have spared them the wait.", "ttl bug"},
-	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: the price of a lease.", "ttl"},
-	{"unknown", "unknown", "An oracle could not tell, or no trial finished. Never counted as a pass.", "?"},
+	{"limit", "violated: limit", "No lease on this topology can keep the violated promise by itself; the paragraph names the assumption that broke in that trial. " +
+		"A lock with fencing tokens is no exception: two clients may still both believe that they hold it. The tokens protect the resource, which refuses the older token, as long as the counter of tokens is not lost.", "limit"},
+	{"blockbug", "blocked for ever: bug", "No client would ever have got the lock again, and the recipe's own commands are the reason. The keys that were left on the nodes show it.", "block bug"},
+	{"block", "blocked for ever", "No client would ever have got the lock again: a key has no expiry and no living owner, or a watchdog goes on renewing the lock of an owner that died or never finishes its work. The keys that were left on the nodes show it.", "block"},
+	{"ttlbug", "blocked up to TTL: bug", "Others had to wait until an orphaned key expired, and the recipe's own commands are the reason: another recipe would have avoided the wait.", "ttl bug"},
+	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: that is the price of a lease.", "ttl"},
+	{"unknown", "unknown", "An oracle could not decide, or no trial finished. This never counts as a pass.", "?"},
 	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested.", "–"},
-	{"unsupported", "not supported", "Testbed or topology cannot do it.", "n/s"},
-	{"holds", "no violation in n trials", "Nothing was violated in n trials whose fault demonstrably hit something. That is no proof. " +
-		"Of the d among them that were drawn by a seed: with 95 % confidence, at most 1 − 0.05^(1/d) of such trials would show a violation, about 3/d if d is large; " +
-		"below ten the bound says little. Named schedules are enumerated, not drawn: nothing about them is left to luck, and the bound does not count them.", "0/n"},
+	{"unsupported", "not supported", "The testbed or the topology cannot do this fault.", "n/s"},
+	{"holds", "no violation in n trials", "In n trials the fault demonstrably hit something, and no oracle was violated. That is no proof. " +
+		"If a seed drew d of these trials, then with 95 % confidence at most 1 − 0.05^(1/d) of such trials would show a violation, about 3/d for large d; " +
+		"for d below ten the bound says little. Named schedules are enumerated, not drawn, so the bound does not count them.", "0/n"},
 }
 
 // newView returns the content of the pages of a result.

@@ -115,13 +115,13 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 		d.Commands = append(d.Commands, command{"run this trial again", c.Replay, false})
 	case c.Minimal:
 		stored("run this minimal trial again", "replay")
-		d.Commands = append(d.Commands, command{"run the trial again that it was shrunk from", c.Replay, false})
+		d.Commands = append(d.Commands, command{"run the original trial again, before shrinking", c.Replay, false})
 	default:
-		stored("run this trial again, which shows what is not declared", "replay")
+		stored("run again this trial, which shows an undeclared violation", "replay")
 		d.Commands = append(d.Commands, command{"run the trial again that shows the verdict", c.Replay, false})
 	}
 	if d.Dir != "" {
-		stored("judge again what is stored of it", "check")
+		stored("judge the stored trial again", "check")
 		d.Kept = x.Kept
 		d.Story, d.Declared, d.Drawn, d.Title, d.Shrunk = x.Story, x.Declared, x.Drawn, x.Title, r.shrunkWords(c, d.Dir)
 	}

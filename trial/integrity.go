@@ -189,14 +189,14 @@ func (r *Record) vouch(dir string) {
 	case was.Hash == "" && (r.Spec == nil || r.Spec.Testbed == ""): // no run recorded the history
 		r.Standing = Given
 	case was.Hash == "":
-		r.Standing, r.Differs = Unvouched, errors.New("nobody vouches for the files: no hash of what was judged is beside them")
+		r.Standing, r.Differs = Unvouched, errors.New("the files cannot be verified: no hash of the judged history is stored")
 	case changed && (was.Ops != len(e.Ops) || was.Commands != len(e.Commands) || was.Keys != len(e.Keys)):
-		r.Standing, r.Differs = Changed, fmt.Errorf("the files are not what was judged: %d entries, %d commands and %d key changes, not %d, %d and %d",
+		r.Standing, r.Differs = Changed, fmt.Errorf("the files differ from the judged ones: %d entries, %d commands and %d key changes, not %d, %d and %d",
 			len(e.Ops), len(e.Commands), len(e.Keys), was.Ops, was.Commands, was.Keys)
 	case changed:
-		r.Standing, r.Differs = Changed, errors.New("the files are not what was judged: their hash differs")
+		r.Standing, r.Differs = Changed, errors.New("the files differ from the judged ones: their hash differs")
 	case r.Spec != nil && was.Promised != "" && was.Promised != promiseOf(e.Claims):
-		r.Standing, r.Differs = Changed, fmt.Errorf("%s is not what the run judged by: it has other claims of the lock", SpecFile)
+		r.Standing, r.Differs = Changed, fmt.Errorf("the lock's claims in %s differ from those that the run judged by", SpecFile)
 	default:
 		r.Standing = Vouched
 	}

@@ -8,7 +8,7 @@ import "github.com/lockstorm/lockstorm/history"
 // of the holder's section comes between two increments.
 var counter = Workload{
 	Name:    "counter",
-	Doc:     "several increments under the lock; a second value counts them, so that the difference of the two is what was lost",
+	Doc:     "several increments under the lock; a second value counts them, so the difference of the two values is the number of lost updates",
 	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
 	section: counterSection,
 	values:  2,

@@ -16,7 +16,7 @@ import (
 // docs/measurements.md describes what the test would have shown.
 var d3TestLock = Workload{
 	Name:     "d3-test-lock",
-	Doc:      "D3's testLock: ten clients hold the lock for exactly a lease; whoever is refused tries again after a lease",
+	Doc:      "D3's testLock: ten clients hold the lock for exactly a lease; a refused client tries again after a lease",
 	Document: "D3",
 	Clients:  10,
 	Suits:    func(c history.Claims) bool { return !c.ReadWrite },

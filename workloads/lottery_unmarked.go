@@ -16,14 +16,14 @@ import (
 // would. Timers fire a little apart; some timers fire after a draw is over.
 var lotteryUnmarked = Workload{
 	Name:     "lottery-unmarked",
-	Doc:      "the lottery as D3 has it: whoever gets the lock draws, and nothing notes that the draw was made",
+	Doc:      "the lottery as in D3: every instance that gets the lock draws, and no instance records that the draw was made",
 	Standard: true,
 	Document: "D3",
 	Clients:  6,
 	Suits:    func(c history.Claims) bool { return !c.ReadWrite },
 	Shows: []Shown{{
 		Oracle: "draws", Cause: "unmarked",
-		Why:    "The lock keeps two instances from drawing at once, and no instance from drawing after another: that takes a note, under the lock, that the draw was made.",
+		Why:    "The lock keeps two instances from drawing at the same time. It does not keep one instance from drawing after another: for that, an instance must record the draw while it holds the lock.",
 		Source: "D3, definition: one instance gets the lock and draws",
 	}},
 	choose:  lateTimers,

@@ -175,7 +175,7 @@ func (c Config) struck(s *trial.Spec, a aspect) {
 		everyone[i] = i
 	}
 	begins := nemesis.Action{
-		ID: 1, Fault: s.Fault, Idea: "as a client has the lock that others want",
+		ID: 1, Fault: s.Fault, Idea: "a client has just acquired the lock, and others wait for it",
 		At: c.TTL / 2, By: 2 * c.TTL, Client: history.NoClient, Nodes: []string{"n0"},
 		Point: &nemesis.Trigger{Clients: everyone, Step: testbed.StepHold},
 	}

@@ -38,7 +38,7 @@ var premiseWords = map[Premise]string{
 	ReplicaHas:    "a replica has what its primary acknowledged",
 	OnePrimary:    "there is one primary at a time",
 	ClocksAgree:   "clocks agree",
-	ReadingFresh:  "what a client read off its clock is still true when it is used",
+	ReadingFresh:  "a time that a client read from its clock is still right when the client uses it",
 }
 
 var butWords = map[What]string{
@@ -55,9 +55,9 @@ var butWords = map[What]string{
 	NeverAnswered:    "{by} never got the reply to its {command} of {sent}",
 	WasStruck:        "{struck} was struck from {since} to {until} ({fault})",
 	EvictedKey:       "{node} evicted {key} at {at}",
-	ServedBeside:     "{node} served clients beside {node1} from {at} on",
+	ServedBeside:     "{node} and {node1} both served clients from {at} on",
 	ServedBoth:       "{node} and {node1} both served clients from {since} on",
-	PromotedBehind:   "{node} was promoted at {at} without all that clients had been told was done",
+	PromotedBehind:   "{node} was promoted at {at} and lacked writes that clients had seen acknowledged",
 	RestartedAndLost: "{node} restarted at {at} and lost {lost}",
 	NodeClockJumped:  "{node}'s clock {jumped} at {at}",
 	NodeClockOff:     "{node}'s clock was {off}",

@@ -93,7 +93,7 @@ var blanks = map[string]func(Style, told) string{
 	"model":  func(_ Style, a told) string { return a.Model },
 	"struck": func(_ Style, a told) string { return a.struck() },
 	"text":   func(_ Style, a told) string { return after(": ", a.Text) },
-	"said":   func(_ Style, a told) string { return cmp.Or(a.Text, "nobody noted why") },
+	"said":   func(_ Style, a told) string { return cmp.Or(a.Text, "no reason was recorded") },
 	"locks":  func(_ Style, a told) string { return strings.Join(a.Locks, ", ") },
 	"number": func(_ Style, a told) string { return a.number(0) },
 	"lost":   func(_ Style, a told) string { return cmp.Or(a.Lost.String(), "its data") },

@@ -62,11 +62,11 @@ var whatWords = map[What]string{
 	TornRead:    "{who} read {values} of {lock} at {at}, which must be equal, while {whom} was still writing them (since {since})",
 
 	ForeignRemoval:     "{who}'s {command} at {at}{late} removed {key} on {node}, which carried {whom}'s grant of {since}",
-	ForeignReplacement: "{who}'s {command} at {at}{late} put its own in the place of {key} on {node}, which carried {whom}'s grant of {since}",
+	ForeignReplacement: "{who}'s {command} at {at}{late} overwrote {key} on {node}, which carried {whom}'s grant of {since}, with its own value",
 	ForeignProlonging:  "{who}'s {command} at {at}{late} set the life of {key} on {node}, which carried {whom}'s grant of {since}",
 
 	FenceNotGreater:  "{who} was granted {lock} at {at} with fence {value}, though {whom} had been granted it at {since} with fence {other}",
-	FenceMissing:     "{who} was granted {lock} at {at} with fence {value}, which is none",
+	FenceMissing:     "{who} was granted {lock} at {at} with fence {value}, which is no fence",
 	OldFenceAccepted: "{lock} accepted {who}'s {op} under fence {value} at {at}, though it had seen fence {other}, with {whom}'s {before} at {since}",
 
 	OrphanKeptOut:   "{key} kept {others} out from {at} on until {ended} at {until}, though no client believed that it held the lock by that key",
@@ -79,12 +79,12 @@ var whatWords = map[What]string{
 	FreedEarly:    "{who} was granted {lock} at {at} after only {count} of {whom}'s {of} acquires (since {since}) had been released",
 	DeniedEarly:   "{who}, which had acquired {lock} {of} times since {since}, was told at {at} that it did not hold it, at its release number {count}",
 
-	RemovalDenied: "{who} was told at {at} that it did not hold {lock}, though its own {command} had removed {key} on {where} at {since}, which was its own",
-	GrantDenied:   "{who} was told at {at} that it had not got {lock}, though its own {command} had set {key} on {where} at {since}, and no command of it undid that",
+	RemovalDenied: "{who} was told at {at} that it did not hold {lock}, though its own {command} had removed its own {key} on {where} at {since}",
+	GrantDenied:   "{who} was told at {at} that it had not got {lock}, though its own {command} had set {key} on {where} at {since}, and none of its commands undid that",
 
 	AllWaited:  "at {at} everything waited, and nothing could end the wait{text}",
 	Panicked:   "at {at} the code under test panicked{text}",
 	DidNotStop: "at {at} the code under test did not come to an end{text}",
 
-	DoneAgain: "{who} repeated from {at} on what {whom} had done from {since} on ({count} writes): {who} was granted {lock} at {read}, after {whom} had left it at {until}",
+	DoneAgain: "{who} repeated from {at} on the work that {whom} had done from {since} on ({count} writes): {who} was granted {lock} at {read}, after {whom} had left it at {until}",
 }

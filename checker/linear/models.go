@@ -130,7 +130,7 @@ func Models() []Model {
 			history.Claims{Quorum: 1, Reentrant: true, Fenced: true}, always(reentrantFencedModel), reentrantFencedRules, true, false},
 		{"read-write", "readers together, a writer alone",
 			history.Claims{Quorum: 1, ReadWrite: true}, always(readWriteModel), readWriteRules, true, true},
-		{"semaphore", "at most N owners at a time: semaphore:N; without N, one. Judged by both readings: of what was believed an owner takes one permit, of what was answered every acquire takes one",
+		{"semaphore", "at most N owners at a time: semaphore:N; without N, one. Judged by both readings: for exclusion an owner takes one permit, for linearizable every acquire takes one",
 			history.Claims{Quorum: 1, Permits: 1}, semaphoreModel, permitRules, true, true},
 	}
 }

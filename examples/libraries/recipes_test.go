@@ -196,7 +196,7 @@ func TestClaimsCanBeMeant(t *testing.T) {
 	}
 }
 
-func TestRefusesWhatIsNoLock(t *testing.T) {
+func TestRefusesInvalidKeysAndLeases(t *testing.T) {
 	for _, r := range recipes() {
 		for _, bad := range []struct {
 			key string

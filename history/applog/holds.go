@@ -129,7 +129,7 @@ func (r *reader) completions() error {
 		}
 	}
 	if n := len(slices.Concat(slices.Collect(maps.Values(alone))...)); n > 0 {
-		r.note(fmt.Sprintf("%d releases have no acquire before them: what they ended may have begun at any time before", n))
+		r.note(fmt.Sprintf("%d releases have no earlier acquire in the log: the holds that they ended may have begun at any earlier time", n))
 	}
 	r.holdsFromFirst()
 	return nil

@@ -91,7 +91,7 @@ func (in *instants) kind(f field, text string, dated bool, fine time.Duration) e
 		in.counted = true
 	}
 	if in.dated && in.counted {
-		return fmt.Errorf("%s is %s, unlike %s before: expected either a date or a number in every line", f, text, in.first)
+		return fmt.Errorf("%s is %s, but an earlier line has %s: expected either a date or a number in every line", f, text, in.first)
 	}
 	in.fine = min(in.fine, fine)
 	return nil

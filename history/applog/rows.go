@@ -101,11 +101,11 @@ func (t *table) misspelt() error {
 	some := func(f field) bool { return slices.ContainsFunc(t.rows, func(r row) bool { return r.has(f) }) }
 	for _, name := range t.unknown {
 		if some(fFrom) && !some(fTo) && slices.Contains(endWords, bare(unitless(strings.ToLower(name)))) {
-			return at(t.rows[0].line, fmt.Errorf("%s is no field that is known: expected to for when the hold ended, or deadline for when its lease ends", name))
+			return at(t.rows[0].line, fmt.Errorf("%s is an unknown field: expected to (the time when the hold ended) or deadline (the time when its lease ends)", name))
 		}
 		for _, f := range nearly(name) {
 			if len(t.rows) > 0 && !some(f) {
-				return at(t.rows[0].line, fmt.Errorf("%s is no field that is known: expected %s", name, f))
+				return at(t.rows[0].line, fmt.Errorf("%s is an unknown field: expected %s", name, f))
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func badHeader(names []string) error {
 	for _, other := range []struct{ mark, word string }{{";", ";"}, {"\t", "tabs"}, {",", "commas"}} {
 		first, _, cut := strings.Cut(names[0], other.mark)
 		if _, known := columnOf(strings.Trim(strings.TrimSpace(first), `"`)); known && cut {
-			return fmt.Errorf("%s, with commas between them (in a file .tsv tabs): this one has %s", expected, other.word)
+			return fmt.Errorf("%s, separated by commas (in a .tsv file: by tabs); the file's columns are separated by %s", expected, other.word)
 		}
 	}
 	return errors.New(expected)

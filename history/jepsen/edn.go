@@ -263,9 +263,9 @@ func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 		e, op := &entries[i], &entries[i].op
 		switch {
 		case e.indexed != entries[0].indexed:
-			return e.line, fmt.Errorf(":index is here or missing unlike in the entries before: expected it in every entry or in none")
+			return e.line, fmt.Errorf(":index is in some entries only: expected it in every entry or in none")
 		case e.timed != entries[0].timed:
-			return e.line, fmt.Errorf(":time is here or missing unlike in the entries before: expected it in every entry or in none")
+			return e.line, fmt.Errorf(":time is in some entries only: expected it in every entry or in none")
 		case !e.indexed:
 			op.Index = i
 		case i > 0 && op.Index <= entries[i-1].op.Index:
@@ -285,7 +285,7 @@ func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 		r.note("entries have no :index: they are numbered from 0 in their order")
 	}
 	if r.Untimed = !entries[0].timed; r.Untimed {
-		r.note("entries have no :time: they are taken in their order, a millisecond apart, so that how long something lasts means nothing")
+		r.note("entries have no :time: they keep their order and are placed a millisecond apart, so durations mean nothing")
 	}
 	if back > 0 {
 		r.note(fmt.Sprintf("%d entries are timed before the entry that precedes them: the order of the file counts, as in Jepsen", back))

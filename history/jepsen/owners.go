@@ -57,9 +57,9 @@ func assign(ops []history.Op, named map[history.Process]string, step history.Pro
 	}
 	switch {
 	case step > 0:
-		notes = append(notes, fmt.Sprintf("processes %d apart may be one client, as in a Jepsen run of concurrency %d, where the thread goes on as a new process after an info: judged both ways, so and with each process a client of its own; entries that say :client would settle it", step, step))
+		notes = append(notes, fmt.Sprintf("processes whose numbers differ by %d may be one client, as in a Jepsen run of concurrency %d: after an info, a thread continues as a new process. The history was judged both ways, with such processes as one client and with each process as its own client. A :client in the entries would remove the doubt", step, step))
 	case retired:
-		notes = append(notes, "which process goes on for one that an info retired cannot be told: each process is taken for a client of its own")
+		notes = append(notes, "the process numbers do not show which process continues for a process that ended with an info: each process counts as its own client")
 	}
 	numbers, told := map[string]int{}, map[int]string{}
 	for i := range ops {

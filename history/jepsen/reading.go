@@ -254,11 +254,11 @@ func (r *Reading) add(e history.Entry, n int) error {
 		last := &r.Ops[len(r.Ops)-1]
 		switch {
 		case r.unnumbered != (e.Index == nil):
-			return errors.New("index is here or missing unlike in the entries before: expected it in every entry or in none")
+			return errors.New("index is in some entries only: expected it in every entry or in none")
 		case untimed && !r.Untimed:
-			return errors.New("time is missing: expected it in every entry or in none")
+			return errors.New("time is missing here, but earlier entries have it: expected it in every entry or in none")
 		case r.Untimed && !untimed:
-			return errors.New("time is here and was missing before: expected it in every entry or in none")
+			return errors.New("time is here, but earlier entries lack it: expected it in every entry or in none")
 		case op.Index <= last.Index:
 			return fmt.Errorf("index is %d, expected more than %d", op.Index, last.Index)
 		case op.Time < last.Time:
@@ -288,7 +288,7 @@ func (r *Reading) finish(name string) error {
 		r.own(nil)
 	}
 	if r.Untimed {
-		r.note("entries have no time: they are taken in their order, a millisecond apart, so that how long something lasts means nothing")
+		r.note("entries have no time: they keep their order and are placed a millisecond apart, so durations mean nothing")
 	}
 	r.Foreign = r.Foreign || lack >= 0 || r.unnumbered || r.Untimed
 	if _, err := history.Pairs(r.Ops); err != nil {

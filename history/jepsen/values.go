@@ -44,7 +44,7 @@ func said(v any) (saying, error) {
 		return saying{}, nil
 	case bool:
 		if !v {
-			return saying{}, fmt.Errorf(":value is false, expected :type :fail of what did not succeed")
+			return saying{}, fmt.Errorf(":value is false; an operation that did not succeed has :type :fail")
 		}
 		return saying{}, nil
 	case []any:

@@ -27,8 +27,8 @@ var LogWords = map[applog.Kind]string{applog.Holds: "holds", applog.Completions:
 
 // LimitWords say, for each kind of log, what the log does not show.
 var LimitWords = map[applog.Kind]string{
-	applog.Holds:       "This log has holds only. It cannot show a hold that nobody logged, an attempt that failed or waited, a grant that its client never learnt of, who released or extended whose lock, or whether fencing tokens grew. That no holds in it overlap does not show that the lock is safe.",
-	applog.Completions: "This log has no invocations. It cannot show an operation that failed or was never answered, how long anybody waited, a grant that its client never learnt of, or in which order operations took effect. That no holds in it overlap does not show that the lock is safe.",
+	applog.Holds:       "This log has holds only. It does not show holds that are missing from the log, attempts that failed or waited, grants that their clients never learnt of, releases or extensions of another client's lock, or whether fencing tokens grew. Even if no holds in it overlap, the lock may be unsafe.",
+	applog.Completions: "This log has no invocations. It cannot show an operation that failed or was never answered, how long anybody waited, a grant that its client never learnt of, or in which order operations took effect. Even if no holds in it overlap, the lock may be unsafe.",
 }
 
 // Judge judges two readings of the log: the certain one and the possible one. It returns the
@@ -153,16 +153,16 @@ func (d Doubts) maybe(possible checker.Verdict, log *applog.Log, r applog.Readin
 	}
 	slices.Sort(lines)
 	lines = slices.Compact(lines)
-	why := fmt.Sprintf("the clocks and cut-off times leave %s open", r.Slack)
+	why := fmt.Sprintf("clock errors and rounded times leave a doubt of %s", r.Slack)
 	for _, h := range log.Holds {
 		switch {
 		case !slices.Contains(lines, h.Line):
 		case h.Unended && !d.UnendedHeld:
-			why = fmt.Sprintf("line %d does not say when its hold ended (a deadline in it would, or --unended held)", h.Line)
+			why = fmt.Sprintf("line %d does not say when its hold ended (add a deadline to the line, or use --unended held)", h.Line)
 		case h.Unbegun:
-			why = fmt.Sprintf("line %d ends a hold of which the log has no beginning", h.Line)
+			why = fmt.Sprintf("line %d ends a hold whose beginning is not in the log", h.Line)
 		case h.Replied && d.ReleaseTakes == Unsaid:
-			why = fmt.Sprintf("the log says when the release of line %d's hold was answered, not when it was invoked (--release-takes says how long that took at most)", h.Line)
+			why = fmt.Sprintf("the log says when the release of line %d's hold was answered, not when it was invoked (--release-takes sets the longest time between the two)", h.Line)
 		default:
 			continue
 		}
@@ -193,7 +193,7 @@ func joined(lines []int) string {
 func (d Doubts) Notes(log *applog.Log, r applog.Readings) (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if r.Slack > d.ClockError {
-		note("times are written with whole units of %s: what came after was cut off, and counts as doubt", r.Slack-d.ClockError)
+		note("times are written in whole units of %s: the missing digits count as doubt", r.Slack-d.ClockError)
 	}
 	if r.Slack > 0 {
 		note("a hold is certain from %s after its beginning until %s before its end; times below are of such spans", r.Slack, d.ClockError+max(d.ReleaseTakes, 0))

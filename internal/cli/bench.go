@@ -48,7 +48,7 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what locks cost, side by side: commands, latency, fairness, recovery",
-		Long: `Bench measures what locks cost, each beside its ratio to ` + baseline + `, which is
+		Long: `Bench measures the cost of locks, and gives the ratio of each figure to that of ` + baseline + `, which is
 one SET NX PX and one script, and is always measured in the same run:
 
   - one client alone: commands and round trips of an acquire and of a release, and
@@ -66,8 +66,8 @@ the share of each part.
 
 In the simulation latencies are virtual: a round trip takes 0.1 to 0.4 ms, and
 scripts cost a node no time. The same seed prints the same figures on any machine,
-byte for byte, but for the last lines about speed ("speed" in --json). On real
-Redis all figures are of this machine and this moment.`,
+byte for byte, except the last lines about speed ("speed" in --json). On real
+Redis all figures hold only for this machine and this run.`,
 		Example: `  lockstorm bench --locks set-nx-px,redlock,fenced
   lockstorm bench --locks libraries --clients 20 --json
   lockstorm bench --testbed process --duration 2s`,

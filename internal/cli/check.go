@@ -39,15 +39,15 @@ With --model it is read in two ways, and the worse result counts.
 They differ where a hold ends without an acknowledged release: after a release
 that failed, a crash or a deadline the lock is still held for linearizable, and
 free for exclusion. They also differ where linearizable allows a lock to be freed or
-taken while somebody holds it: by anybody's release of a mutex, or by an operation of
-unknown outcome. And a model says more than that holds do not overlap: who may
-release, that nobody acquires twice, that fences grow.
+taken while a client holds it: by any client's release of a mutex, or by an operation
+of unknown outcome. And a model says more than that holds do not overlap: which client
+may release, that no client acquires twice, that fences grow.
 
-Of a trial it uses commands.jsonl, keys.jsonl and spec.json if they lie beside the
-history; without spec.json, say with --model what kind of lock it is. If files are cut
-short, or no verdict.json vouches for them, nothing holds: what is there shows a
-violation or is unknown. If files were changed since the run judged them, everything is
-unknown. Stderr says what a history leaves open, and how check understood it.
+Of a trial it also uses commands.jsonl, keys.jsonl and spec.json in the history's
+folder; without spec.json, say with --model what kind of lock it is. If files are cut
+short, or no verdict.json confirms them, no property holds: each is violated or unknown.
+If files were changed since the run judged them, everything is unknown. Stderr says what
+a history leaves open, and how check understood it.
 
 A history may lack indices, times and clients, each in every entry or in none.
 Without clients, each process is a client. Processes that may succeed each other on one
@@ -63,16 +63,16 @@ EDN are :f :acquire, :release, :extend, :read and :write (or :lock, :unlock, :re
 :refresh, :read-lock, :write-lock, :acquire-read, …), a :value is nil, a lock's
 name, [lock value], a fence, a token, or a map with :lock, :fence, :token, :client.
 
-With --export the history is written, not judged: edn as Jepsen writes it (what
-Jepsen has no word for stands in keys of its own, such as :deadline), jsonl as
-Lockstorm does, or knossos: only the believed holds, as acquires and releases,
+With --export the history is written, not judged: edn as Jepsen writes it (with
+extra keys, such as :deadline, for values that Jepsen does not have), jsonl as
+Lockstorm writes it, or knossos: only the believed holds, as acquires and releases,
 which Knossos's mutex can judge.`
 
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Judge a history, of Lockstorm's, Jepsen's or anybody's",
+		Short: "Judge a history of Lockstorm, of Jepsen or of another program",
 		Long:  checkHelp,
 		Example: `  lockstorm check docs/counterexamples/set-nx-ex-delay
   lockstorm check h.edn --model mutex --timeline h.html
@@ -87,11 +87,11 @@ func (a *app) checkCommand() *cobra.Command {
 	flags.StringVar(&f.model, "model", "", "what kind of lock it is: "+check.ModelWords()+" (default as spec.json says)")
 	flags.StringVar(&f.values, "values", "", "what a plain :value of acquires is in EDN: lock (its name) or token (of this one acquire); default as the history shows")
 	f.register(flags)
-	flags.StringVar(&f.timeline, "timeline", "", "draw what is violated to FILE.svg, or the whole history, by porcupine, to FILE.html")
+	flags.StringVar(&f.timeline, "timeline", "", "draw the violation to FILE.svg, or the whole history, by porcupine, to FILE.html")
 	flags.StringVar(&f.export, "export", "", "write the history instead: "+strings.Join(check.ExportNames(), ", "))
 	flags.StringVar(&f.out, "out", "", "the file for --export (default stdout)")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no verdicts: the exit code tells")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no verdicts, only set the exit code")
 	return cmd
 }
 
@@ -128,7 +128,7 @@ func (a *app) check(ctx context.Context, path string, f checkFlags) error {
 		return input.Errorf("%s: --model %s: no grant in this history has a fence (in JSON \"lease\":{\"fence\":7}, in EDN :fence 7 or a number as :value): expected fences, or a model without them", path, f.model)
 	}
 	if f.model == "" && h.Record.Spec == nil {
-		return input.Errorf("%s: no %s beside it that says what was promised: expected --model %s", path, trial.SpecFile, check.ModelWords())
+		return input.Errorf("%s: its folder has no %s with the lock's claims: expected --model %s", path, trial.SpecFile, check.ModelWords())
 	}
 	result, err := h.Judge(ctx, check.ByModel(f.model)...)
 	if err != nil {

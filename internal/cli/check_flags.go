@@ -55,9 +55,9 @@ type holdFlags struct {
 }
 
 func (f *holdFlags) register(flags *pflag.FlagSet) {
-	flags.Var(newDurationOr(&f.clockError), "clock-error", "of a log of holds or successes: the farthest that the clock of any client, which stamped its lines, was from true time; 0s if one clock stamped all")
-	flags.Var(newDurationOr(&f.releaseTakes), "release-takes", "of a log of successes: the longest time from a client's last moment under the lock to the time that the log has for its release")
-	flags.StringVar(&f.unended, "unended", "", "of a log of holds or successes: a hold without an end is held (to the end of the log); default: unknown")
+	flags.Var(newDurationOr(&f.clockError), "clock-error", "for a log of holds or successes: the greatest error of any client's clock that stamped lines; 0s if one clock stamped all lines")
+	flags.Var(newDurationOr(&f.releaseTakes), "release-takes", "for a log of successes: the longest time between a client's last moment under the lock and the logged time of its release")
+	flags.StringVar(&f.unended, "unended", "", "for a log of holds or successes: what a hold without an end counts as: held (until the end of the log) or unknown (the default)")
 }
 
 // durationOr is a flag for an optional duration of at least 0.
@@ -100,7 +100,7 @@ func (f checkFlags) fit(path string, log *applog.Log) error {
 	case log == nil && (f.clockError != check.Unsaid || f.releaseTakes != check.Unsaid || f.unended != ""):
 		return input.Errorf("%s: --clock-error, --release-takes and --unended are for logs of holds or successes, and this history has invocations: expected none of them", path)
 	case log != nil && f.clockError == check.Unsaid:
-		return input.Errorf("%s: clients' clocks stamped this log of %s: expected --clock-error D, the farthest that any of them was from true time (0s if one clock stamped all lines)%s", path, check.LogWords[log.Kind], model)
+		return input.Errorf("%s: clients' clocks stamped this log of %s: expected --clock-error D, the greatest error of any of these clocks (0s if one clock stamped all lines)%s", path, check.LogWords[log.Kind], model)
 	}
 	return nil
 }

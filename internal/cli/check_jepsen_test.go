@@ -208,7 +208,7 @@ func TestAGuessAboutClientsDecidesNothing(t *testing.T) {
 	path := sample("guessed-clients.edn")
 	got, code := judged(t, path, "--model", "reentrant-mutex")
 	for _, oracle := range []string{"exclusion", checker.LinearizableName} {
-		if v := verdictOf(got, oracle); v.Result != checker.Unknown || !strings.Contains(v.Why, "holds if processes 1 apart are one client, violated if each process is one") {
+		if v := verdictOf(got, oracle); v.Result != checker.Unknown || !strings.Contains(v.Why, "holds if processes whose numbers differ by 1 are one client, violated if each process is its own client") {
 			t.Errorf("%s: got %+v, want unknown", oracle, v)
 		}
 	}

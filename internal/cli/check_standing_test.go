@@ -30,9 +30,9 @@ func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 				return err
 			}
 			return os.WriteFile(path, []byte(strings.Replace(string(data), `"by":"command"`, `"by":"stranger"`, 1)), 0o666)
-		}, trial.Changed, 2, checker.Unknown, "the files are not what was judged"},
+		}, trial.Changed, 2, checker.Unknown, "the files differ from the judged ones"},
 		{"without its verdict", func(folder string) error { return os.Remove(filepath.Join(folder, trial.VerdictFile)) },
-			trial.Unvouched, 1, checker.Violated, "nobody vouches for the files"},
+			trial.Unvouched, 1, checker.Violated, "the files cannot be verified"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -57,7 +57,7 @@ func TestCheckTellsByItsExitCode(t *testing.T) {
 		{"no fences", inTurn, []string{"--model", "fenced-mutex"}, 254, "", "no grant in this history has a fence"},
 		{"no fences, reentrant", inTurn, []string{"--model", "reentrant-fenced-mutex"}, 254, "", "no grant in this history has a fence"},
 		{"deadlines without times", strings.Replace(bare(inTurn), `"type":"ok","f":"acquire"`, `"type":"ok","f":"acquire","lease":{"token":"a","deadline":2500000}`, 1), []string{"--model", "mutex"}, 254, "", "entry 1 has a deadline or an offset"},
-		{"nothing but what happened, in turn", bare(inTurn), []string{"--model", "mutex"}, 0, "not known", "no time"},
+		{"nothing but what happened, in turn", bare(inTurn), []string{"--model", "mutex"}, 0, "waiting times are unknown", "no time"},
 		{"nothing but what happened, two holders", bare(both), []string{"--model", "mutex"}, 1, "violated", "no time"},
 		{"an unknown model", inTurn, []string{"--model", "rw"}, 254, "", `--model "rw": expected one of mutex`},
 	}

@@ -59,7 +59,7 @@ func (x comparison) words() string {
 	case x.expected == "":
 		return "no history to compare with (--hash)"
 	case x.same() && x.differs != nil:
-		return "same history as the run judged, but the stored files are not: cut short, changed or gone since"
+		return "same history as the run judged, but the stored files differ: they were cut short, changed or removed"
 	case x.renamed:
 		return "same history as stored but for the names of random tokens"
 	case x.same():
@@ -71,7 +71,7 @@ func (x comparison) words() string {
 		}
 		return text
 	}
-	return "another history than the " + which + " one, by nature: only on one and the same testbed with virtual time are they alike"
+	return "the history differs from the " + which + " one, as it must: histories repeat only on the same testbed with virtual time"
 }
 
 // seeds names the trial's own seed and, if known, the campaign's seed, which is the value for

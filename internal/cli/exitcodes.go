@@ -30,8 +30,8 @@ var exitCodes = []struct {
 	{"run", []exitCode{
 		{"0", "It ran to its end and, with --expect, came out as the recipes declare. Without --expect, finding violations is the job done."},
 		{"1", "With --expect: a violation that its recipe does not declare for that fault; a declared flaw that was not found although nothing hid it (on real Redis: under none of its faults; never with --workloads or --command-timeout, since flaws are declared for the defaults); or a fault that hit nothing."},
-		{"2", "The evidence of some cell does not decide whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt because of a stall of the machine, an election that no fault provoked, or a reply that nobody saw."},
-		{"255", "The harness failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial of one of Lockstorm's own recipes in the simulation did something else when it was run again (any other lock that does so is only marked as not replayable byte for byte)."},
+		{"2", "The evidence of some cell does not decide whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt: possible other causes are a stall of the machine, an election that no fault caused, or an unobserved reply."},
+		{"255", "The harness failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial of one of Lockstorm's own recipes had a different history when it ran again in the simulation (any other such lock is only marked as not replayable byte for byte)."},
 	}},
 	{"merge", []exitCode{
 		{"0, 1", "As run ends, with --expect if the shards ran with it."},
@@ -40,20 +40,20 @@ var exitCodes = []struct {
 	}},
 	{"replay", []exitCode{
 		{"0", "The trial ran, and came out as stored if that is known, violated or not: check judges."},
-		{"2", "The stored files are not what the run judged: they were cut short or changed since. Or the history of a lock that is not Lockstorm's own differs on a testbed with virtual time."},
+		{"2", "The stored files differ from those that the run judged: they were cut short or changed. Or the history of a lock that is not Lockstorm's own differs on a testbed with virtual time."},
 		{"255", "The history of one of Lockstorm's own recipes differs on a testbed with virtual time, or the harness failed."},
 	}},
 	{"check", []exitCode{
 		{"0", "Nothing is violated."},
 		{"1", "Something is violated."},
-		{"2", "Nobody can tell: the evidence does not decide."},
+		{"2", "Unknown: the evidence does not decide."},
 		{"254", "There is no history that can be read."},
 	}},
 	{"serve", []exitCode{
 		{"0", "Ctrl-C or SIGTERM ended it."},
 		{"130, 143", "A second SIGINT or SIGTERM ended it at once."},
 	}},
-	{"bench", []exitCode{{"0", "The costs were measured. Whether a lock is safe is what run tells."}}},
+	{"bench", []exitCode{{"0", "The costs were measured. Use lockstorm run to learn whether a lock is safe."}}},
 }
 
 // commonCodes are codes of every command, unless the command gives a code another meaning.

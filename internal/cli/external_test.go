@@ -69,7 +69,7 @@ func TestFlagsOfOneTestbedAreRefusedByOthers(t *testing.T) {
 		"address":     {[]string{"--addr", "127.0.0.1:1"}, "--addr: only --testbed external takes it, not sim"},
 		"user":        {[]string{"--testbed", "process", "--user", "x"}, "--user: only --testbed external takes it, not process"},
 		"no address":  {[]string{"--testbed", "external"}, "--testbed external: which Redis? expected --addr host:port"},
-		"many trials": {[]string{"--testbed", "compose", "--parallel", "3"}, "--testbed compose: 3 trials at a time: the lab bears one"},
+		"many trials": {[]string{"--testbed", "compose", "--parallel", "3"}, "--testbed compose: 3 trials at a time: the lab can run only one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, errs := lockstorm(t, append([]string{"run", "--store", t.TempDir()}, c.args...)...)

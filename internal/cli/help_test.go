@@ -78,7 +78,7 @@ func TestHelpShowsGroupsAndExitCodes(t *testing.T) {
 	_, stdout, _ := lockstorm(t, "run", "--help")
 	at := 0
 	for _, want := range []string{
-		"\nExamples:\n", "\nWhat is compared:\n      --locks ", "\nEach trial:\n", "\nHow many trials:\n", "\nWhat is kept and told:\n",
+		"\nExamples:\n", "\nWhat is compared:\n      --locks ", "\nEach trial:\n", "\nHow many trials:\n", "\nWhat is stored and printed:\n",
 		"\nOnly with --testbed external:\n      --addr ", "\nExit codes:\n  0         It ran to its end", "\n  1         With --expect", "\n  130, 143  Interrupted",
 	} {
 		i := strings.Index(stdout[at:], want)

@@ -32,7 +32,7 @@ are named, and leave cells undecided.`,
 	cmd.Flags().StringVar(&c.Store, "store", c.Store, "directory that the merged campaign is stored in")
 	cmd.Flags().StringVar(&c.Name, "name", "merged", "the merged campaign's name in the store")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print matrix.json instead of the matrix")
-	f.register(cmd, "print only what is not as expected: no matrix", "")
+	f.register(cmd, "print only unexpected results: no matrix", "")
 	return cmd
 }
 

@@ -45,7 +45,7 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 				if code := p.code(t); code != want {
 					t.Errorf("exit code %d, want %d", code, want)
 				}
-				if said := (interruption{last}).Error() + "; what was finished is in " + p.store; !strings.Contains(p.stderr.String(), said) {
+				if said := (interruption{last}).Error() + "; finished trials are in " + p.store; !strings.Contains(p.stderr.String(), said) {
 					t.Errorf("stderr is\n%s\nwant %q", p.stderr.String(), said)
 				}
 				awaitDeath(t, children)
@@ -69,7 +69,7 @@ func TestTheFirstSIGINTLetsTheTrialUnderWayFinish(t *testing.T) {
 	if code := p.code(t); code != 130 {
 		t.Errorf("exit code %d, want 130", code)
 	}
-	for _, want := range []string{"those under way finish; another Ctrl-C stops them", "interrupted by SIGINT; what was finished is in " + p.store} {
+	for _, want := range []string{"those under way finish; another Ctrl-C stops them", "interrupted by SIGINT; finished trials are in " + p.store} {
 		if !strings.Contains(p.stderr.String(), want) {
 			t.Errorf("stderr is\n%s\nwant %q", p.stderr.String(), want)
 		}
@@ -139,7 +139,7 @@ func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
 	if code := p.code(t); code != campaign.ExitHarness {
 		t.Errorf("exit code %d, want 255", code)
 	}
-	const said = "trial 1 of set-nx-px under none (mutex) failed: process testbed: node n0 died unasked: signal: killed"
+	const said = "trial 1 of set-nx-px under none (mutex) failed: process testbed: node n0 died unexpectedly: signal: killed"
 	if !strings.Contains(p.stderr.String(), said) {
 		t.Errorf("stderr is\n%s\nwant %q", p.stderr.String(), said)
 	}
@@ -149,7 +149,7 @@ func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
 	}
 	empty(t, p.temp)
 	readable(t, p.folder("none", 1), "the history ends at")
-	reported(t, p.store, "node n0 died unasked")
+	reported(t, p.store, "node n0 died unexpectedly")
 }
 
 // TestRepeatedRunsLeakNothing: after twenty trials there are no more goroutines and open files

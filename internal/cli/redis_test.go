@@ -91,7 +91,7 @@ func TestInterruptionTearsDownAndKeepsWhatIsFinished(t *testing.T) {
 	if code := a.run(ctx); code != 130 {
 		t.Errorf("exit code %d, want 130", code)
 	}
-	if !strings.Contains(stderr.String(), "interrupted by SIGINT; what was finished is in "+store) {
+	if !strings.Contains(stderr.String(), "interrupted by SIGINT; finished trials are in "+store) {
 		t.Errorf("stderr is %q", stderr.String())
 	}
 	// The campaign is kept although no trial had ended, but latest does not point to it.

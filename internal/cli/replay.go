@@ -46,16 +46,16 @@ func (a *app) replayCommand() *cobra.Command {
 	f := replayFlags{Config: a.config()}
 	cmd := &cobra.Command{
 		Use:   "replay [DIR]",
-		Short: "Run one trial again: a stored one, or one that is named",
+		Short: "Run one trial again: a stored trial, or one that the flags name",
 		Long: `Replay runs one trial again and tells what happened in it: the trial of a
 stored folder, or the one that a campaign with these flags would run. On a
 testbed with virtual time it is the same trial, byte for byte, on any machine;
-the hash of its history and commands says so. Locks whose code does what the
+the hash of its history and commands says so. Locks with behaviour that the
 simulation cannot repeat are an exception, and reports name them. On real Redis
-no two histories are alike: the plan is the same, its effects may differ.
+every history is different: the plan is the same, its effects may differ.
 
-With a folder, the hash in its verdict.json is compared with the trial's, and with
-that of the files stored beside it. Without a folder, --hash says which to expect.`,
+With a folder, the trial's hash is compared with the one in verdict.json, and with
+the hash of the files in the folder. Without a folder, --hash gives the expected hash.`,
 		Example: `  lockstorm replay docs/counterexamples/redlock-client-pause
   lockstorm replay --lock set-nx-px --fault client-pause
   lockstorm replay --lock redlock --fault chaos --seed 7`,
@@ -86,7 +86,7 @@ that of the files stored beside it. Without a folder, --hash says which to expec
 	flags.IntVar(&f.decided, "decided", 0, "say when the violation became certain: cut the trial at many instants and run this many continuations of each, in which all faults end and clients decide anew; the plot is written to DIR, or to --out")
 	group(flags, "Which trial", "lock", "fault", "workload", "seed", "trial", "schedule", "testbed")
 	groupTrialFlags(flags)
-	group(flags, "What is compared and told", "hash", "out", "quiet", "verbose", "json", "decided")
+	group(flags, "What is compared and printed", "hash", "out", "quiet", "verbose", "json", "decided")
 	return cmd
 }
 
@@ -126,7 +126,7 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	var surplus error
 	flags.Visit(func(flag *pflag.Flag) {
 		if surplus == nil && !slices.Contains(besideFolder, flag.Name) && !ofTestbed(flag) {
-			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose, --json and --decided beside a folder", flag.Name, args[0])
+			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose, --json and --decided with a folder", flag.Name, args[0])
 		}
 	})
 	return surplus

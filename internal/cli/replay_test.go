@@ -159,7 +159,7 @@ func TestReplaySaysWhenTheStoredFilesAreNotWhatWasJudged(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, stdout, stderr := lockstorm(t, "replay", dir)
-		if code != campaign.ExitUnknown || !strings.Contains(stdout, "same history as the run judged, but the stored files are not") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, dir) {
+		if code != campaign.ExitUnknown || !strings.Contains(stdout, "same history as the run judged, but the stored files differ") || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, dir) {
 			t.Errorf("%s: exit code %d; stdout\n%s\nstderr\n%s", name, code, stdout, stderr)
 		}
 	}

@@ -32,11 +32,11 @@ func (a *app) reportCommand() *cobra.Command {
 		Use:   "report [DIR] | report BEFORE AFTER",
 		Short: "Render a stored campaign again, or compare two",
 		Long: `Report renders a stored campaign again, from what is on disk: the matrix, the
-pages, and the pictures of the trials that these show. Without DIR it takes the
-latest campaign of the store. A campaign that was killed is reported as far as
-it came.
+pages, and the pictures of the trials on these pages. Without DIR it takes the
+latest campaign of the store. A killed campaign is reported up to its last
+stored trial.
 
-With two directories it tells what changed from the first campaign to the second:
+With two directories it lists the changes from the first campaign to the second:
 cells that got worse or better, flaws that are new, each with the command that
 shows it, and flaws that are gone. With --beside it prints one matrix of several
 campaigns instead, in Markdown, and the flaws that only some of them showed.
@@ -74,7 +74,7 @@ algorithm, its claims and its flaws, each with the command that shows it.`,
 	flags.StringArrayVar(&f.beside, "beside", nil, "another stored campaign to print beside this one; may be repeated")
 	flags.StringVar(&f.bundle, "bundle", "", "zip file to write the campaign to, with every file that its pages link")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix; of two campaigns, the changes")
-	f.register(cmd, "print only what is not as expected: no matrix", "")
+	f.register(cmd, "print only unexpected results: no matrix", "")
 	return cmd
 }
 

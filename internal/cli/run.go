@@ -106,25 +106,25 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	a.tellLeases(flags)
 	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
 	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
-	flags.BoolVar(&f.NamedOnly, "named-only", false, "run the named schedules and draw no trials: what is found hangs on no seed")
+	flags.BoolVar(&f.NamedOnly, "named-only", false, "run only the named schedules and draw no trials, so the findings depend on no seed")
 	flags.IntVar(&f.Sweep, "sweep", 0, "also vary the length of pauses and the error of clocks, up to three leases, and strike this many times with each size at each place: the report shows from which size on each recipe breaks")
 	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run the trials that showed its flaws, --trials for each flaw, instead of new ones")
 	flags.DurationVar(&f.Budget, "budget", f.Budget, "after the planned trials draw more, in rounds, until this much time is over, such as 8h; in the simulation only")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
-	flags.StringVar(&f.shard, "shard", "", "run only one part of the campaign, such as 2/8; lockstorm merge puts the parts together; default what the environment tells (docs/scale.md)")
-	flags.IntVar(&f.shards, "shards", 0, "how many shards there are, where the environment tells only which this is")
+	flags.StringVar(&f.shard, "shard", "", "run only one part of the campaign, such as 2/8; lockstorm merge puts the parts together; default: the environment's value (docs/scale.md)")
+	flags.IntVar(&f.shards, "shards", 0, "number of shards, if the environment has only this shard's number")
 	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
 	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
 	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
-	flags.DurationVar(&f.Shrink, "shrink", shrinkBudget, "how long to look, in all, for the smallest trials that show the violations; 0 = not at all (on real time it is not done)")
+	flags.DurationVar(&f.Shrink, "shrink", shrinkBudget, "total time to look for the smallest trials that show the violations; 0 = not at all (only on virtual time)")
 	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
-	flags.BoolVar(&f.Monitor, "monitor", f.Monitor, "on real Redis, store with each trial a log of all that its nodes execute, what scripts call included (logs/monitor-n0.log); their commands take about 1.4 times as long then")
+	flags.BoolVar(&f.Monitor, "monitor", f.Monitor, "on real Redis, store with each trial a log of all commands that its nodes execute, including those that scripts call (logs/monitor-n0.log); commands then take about 1.4 times as long")
 	flags.BoolVar(&f.Clean, "clean", f.Clean, "only the cells for which the recipe declares no flaw, to look for false alarms")
-	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, another was found, or a fault hit nothing")
+	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, an undeclared flaw was found, or a fault hit nothing")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
-	f.register(cmd, "print only what is not as expected: no progress, no matrix", "also print a line for each trial")
+	f.register(cmd, "print only unexpected results: no progress, no matrix", "also print a line for each trial")
 	f.testbed.register(flags)
-	flags.StringVar(&f.config, "config", "", "file of these names and their values, in YAML or JSON; flags win")
+	flags.StringVar(&f.config, "config", "", "file with these flags' names and values, in YAML or JSON; flags on the command line take precedence")
 	groupRunFlags(flags)
 }
 
@@ -133,7 +133,7 @@ func groupRunFlags(flags *pflag.FlagSet) {
 	group(flags, "What is compared", "locks", "faults", "workloads", "testbed", "clean", "confirm")
 	group(flags, "How many trials", "trials", "named", "named-only", "sweep", "budget", "seed", "parallel", "shard", "shards")
 	groupTrialFlags(flags)
-	group(flags, "What is kept and told", "store", "name", "keep", "monitor", "shrink", "expect", "json", "quiet", "verbose", "config")
+	group(flags, "What is stored and printed", "store", "name", "keep", "monitor", "shrink", "expect", "json", "quiet", "verbose", "config")
 }
 
 // campaign runs the campaign that the flags describe and prints the outcome.
@@ -199,7 +199,7 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	}
 	if c.Seed == 0 {
 		if c.Shard.Part() {
-			return c, input.Errorf("--seed 0: expected a seed beside shard %s, since each shard would draw another one", c.Shard)
+			return c, input.Errorf("--seed 0: expected a seed with shard %s, since otherwise each shard draws its own seed", c.Shard)
 		}
 		c.Seed = rand.Uint64N(trial.MaxSeed) + 1
 	}
@@ -224,7 +224,7 @@ func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbe
 		return ready, err
 	}
 	if c.Monitor && (choice.Virtual || !slices.Contains(tb.Capabilities(), testbed.CanNodes)) {
-		return ready, input.Errorf("--monitor: testbed %s has no servers of its own that could tell what they execute", choice.Name)
+		return ready, input.Errorf("--monitor: testbed %s runs no servers whose commands could be logged", choice.Name)
 	}
 	v, err := choice.versions(tb)
 	if err != nil {
@@ -291,7 +291,7 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 	}
 	a.github(s)
 	if why, ok := a.interrupts.cause(ctx); ok && s.Matrix.Interrupted {
-		a.say(a.stderr, "lockstorm: %v; what was finished is in %s: %s", why, s.Dir, count(len(s.Trials), "trial"))
+		a.say(a.stderr, "lockstorm: %v; finished trials are in %s: %s", why, s.Dir, count(len(s.Trials), "trial"))
 		return exit(why.code())
 	}
 	if code := s.Matrix.ExitCode(s.Info.Config.Expect); code != campaign.ExitExpected {

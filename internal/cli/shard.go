@@ -62,7 +62,7 @@ func (a *app) shard(f runFlags) (campaign.Shard, error) {
 			return s, err
 		}
 		if told {
-			fmt.Fprintf(a.stderr, "lockstorm: shard %s, as %s tells; --shard 1/1 runs the whole campaign\n", s, p.name)
+			fmt.Fprintf(a.stderr, "lockstorm: shard %s, according to %s; --shard 1/1 runs the whole campaign\n", s, p.name)
 			return s, nil
 		}
 	}
@@ -99,7 +99,7 @@ func (p parallelism) shard(lookup func(string) (string, bool), shards int) (s ca
 	case err != nil:
 		return s, false, err
 	case total == 0:
-		return s, false, input.Errorf("%s=%d tells which shard this is: expected --shards, which tells how many there are, or --shard", p.index, index)
+		return s, false, input.Errorf("%s=%d is the number of this shard: expected also --shards (the number of shards), or --shard", p.index, index)
 	case shards != 0 && total != shards:
 		return s, false, input.Errorf("--shards %d: %s=%d", shards, p.total, total)
 	case index < first || (index-first)/step >= total:

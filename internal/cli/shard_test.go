@@ -20,7 +20,7 @@ func TestTheEnvironmentTellsTheShard(t *testing.T) {
 		{"JOB_COMPLETION_INDEX=0", "", 4, "1/4"},
 		{"JOB_COMPLETION_INDEX=3", "", 4, "4/4"},
 		{"JOB_COMPLETION_INDEX=4", "", 4, "JOB_COMPLETION_INDEX=4 of 4: expected 0 to 3"},
-		{"JOB_COMPLETION_INDEX=0", "", 0, "JOB_COMPLETION_INDEX=0 tells which shard this is: expected --shards"},
+		{"JOB_COMPLETION_INDEX=0", "", 0, "JOB_COMPLETION_INDEX=0 is the number of this shard: expected also --shards"},
 		{"JOB_COMPLETION_INDEX=one", "", 4, "JOB_COMPLETION_INDEX=one: expected a number; --shard wins"},
 		{"CI_NODE_INDEX=1 CI_NODE_TOTAL=3", "", 0, "1/3"},
 		{"CI_NODE_INDEX=3 CI_NODE_TOTAL=3", "", 0, "3/3"},
@@ -92,7 +92,7 @@ func TestShardsAreMergedOnTheCommandLine(t *testing.T) {
 			t.Errorf("%q: exit %d, want %d:\n%s\n%s", c.dirs, code, c.code, out, errs)
 		}
 	}
-	if code, errs := run("c", "--shard", "1/2", "--seed", "0"); code != campaign.ExitUsage || !strings.Contains(errs, "--seed 0: expected a seed beside shard 1/2") {
+	if code, errs := run("c", "--shard", "1/2", "--seed", "0"); code != campaign.ExitUsage || !strings.Contains(errs, "--seed 0: expected a seed with shard 1/2") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, errs := run("c", "--shard", "1/2", "--confirm", latest("a")); code != campaign.ExitUsage || !strings.Contains(errs, "--shard 1/2: expected no --confirm") {

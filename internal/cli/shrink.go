@@ -37,7 +37,7 @@ func (a *app) shrinkCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "shrink DIR",
-		Short: "Look for the smallest trial that shows what a stored one does",
+		Short: "Look for the smallest trial that shows the same violation as a stored one",
 		Long: `Shrink runs a stored trial again and again, with fewer clients, critical sections,
 faults and nodes, with narrower faults and rounder times, as long as the same
 oracle stays violated by the same cause. It stores the smallest trial, which

@@ -57,7 +57,7 @@ func (a *app) asExpected(w io.Writer, s campaign.Stored) {
 	switch {
 	case !s.Info.Config.Expect || s.Matrix.ExitCode(true) != campaign.ExitExpected || s.Matrix.Interrupted:
 	case s.Matrix.Shard.Part():
-		a.say(w, "as expected: shard %s found no flaw that is not declared; lockstorm merge tells whether a declared one was missed", s.Matrix.Shard)
+		a.say(w, "as expected: shard %s found no undeclared flaw; lockstorm merge reports declared flaws that were missed", s.Matrix.Shard)
 	default:
 		a.say(w, "as expected: %s", foundWords(s.Matrix))
 	}

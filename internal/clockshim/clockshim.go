@@ -55,7 +55,7 @@ func Find() (path string, err error) {
 		}
 		path = filepath.Join(filepath.Dir(self), FileName)
 		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("no %s beside the program: make build makes it where there is a C compiler; or name one in $%s", FileName, PathVariable)
+			return "", fmt.Errorf("no %s in the program's folder: build it with make build, which needs a C compiler, or set its path in $%s", FileName, PathVariable)
 		}
 	}
 	if path, err = filepath.Abs(path); err != nil {

@@ -162,7 +162,7 @@ func standing(dump, bubble string) string {
 	}
 	stuck = slices.DeleteFunc(all, func(g goroutines.Goroutine) bool { return g.Durable() || g.Active() })
 	if where := goroutines.Where(goroutines.Lines(stuck)); where != "" {
-		return ": a goroutine waits for what is not in the trial: " + stuck[0].State + where
+		return ": a goroutine waits for something outside the trial: " + stuck[0].State + where
 	}
 	return ", and its process does nothing"
 }

@@ -26,7 +26,7 @@ func TestATrialThatDoesNotGoOnIsNoticed(t *testing.T) {
 	}{
 		"a mutex, once":       {looks: [][]string{stands}},
 		"a mutex":             {looks: [][]string{stands, stands}, want: "the trial's clock stands still: example.org/paylock.f0 waits, not for time but for a lock whose owner waits for time (in example.org/paylock.f0, lock.go:10)"},
-		"what is outside":     {looks: [][]string{{asleep, "chan receive"}, {asleep, "chan receive"}}, want: "a goroutine waits for what is not in the trial: chan receive (in example.org/paylock.f1, lock.go:11)"},
+		"what is outside":     {looks: [][]string{{asleep, "chan receive"}, {asleep, "chan receive"}}, want: "a goroutine waits for something outside the trial: chan receive (in example.org/paylock.f1, lock.go:11)"},
 		"another one":         {looks: [][]string{stands, {asleep, mutex}}},
 		"commands are sent":   {looks: [][]string{stands, stands, stands}, sends: true},
 		"time goes on":        {looks: [][]string{{asleep}, {asleep}, {asleep}}},

@@ -125,12 +125,12 @@ func hashes() []Mutant {
 		}, nil
 	}
 	return []Mutant{
-		mutant("entry-by-another-owner", "the entry does not ask whose field is there", owned, hashEnterAnyone, hashLeave),
+		mutant("entry-by-another-owner", "the entry does not check which owner has the field", owned, hashEnterAnyone, hashLeave),
 		mutant("entry-without-life", "the key gets no life", owned, hashEnterForever, hashLeave),
 		mutant("owner-shared", "all clients are one owner", func(*locks.Client) string { return "owner" }, hashEnter, hashLeave),
 		mutant("release-of-all-levels", "the first release frees the lock, however often it was entered", owned, hashEnter, hashLeaveAtOnce),
 		mutant("release-one-level-short", "the last release does not free the lock", owned, hashEnter, hashLeaveNever),
-		mutant("release-without-owner", "the release does not ask whether the owner has entered", owned, hashEnter, hashLeaveUnasked),
+		mutant("release-without-owner", "the release does not check that the owner has entered", owned, hashEnter, hashLeaveUnasked),
 		again,
 	}
 }

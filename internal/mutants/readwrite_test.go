@@ -120,15 +120,15 @@ func readWrites() []Mutant {
 			lock:    lock(read, write, leave, shared), control: lock(readUnlessWritten, writeUnlessTaken, leaveField, false)}
 	}
 	return []Mutant{
-		mutant("reader-not-counted", "the writer looks for writers only", readUnlessWritten,
+		mutant("reader-not-counted", "the writer checks for writers only", readUnlessWritten,
 			takes("owners-write", serverTime, "writers > 0"), leaveField, false),
-		mutant("writer-not-asked", "a reader does not look for a writer",
+		mutant("writer-not-asked", "a reader does not check for a writer",
 			takes("owners-read", serverTime, "false"), writeUnlessTaken, leaveField, false),
-		mutant("two-writers", "the writer looks for readers only", readUnlessWritten,
+		mutant("two-writers", "the writer checks for readers only", readUnlessWritten,
 			takes("owners-write", serverTime, "readers > 0"), leaveField, false),
-		mutant("one-field-for-all-readers", "the first reader to leave leaves for all", readUnlessWritten, writeUnlessTaken, leaveField, true),
-		mutant("release-of-the-whole-hash", "who leaves removes everybody's field", readUnlessWritten, writeUnlessTaken, leaveAll, false),
-		mutant("ends-by-client-clock", "the clients' clocks decide whose time is over",
+		mutant("one-field-for-all-readers", "the first reader that leaves removes the field of all readers", readUnlessWritten, writeUnlessTaken, leaveField, true),
+		mutant("release-of-the-whole-hash", "a client that leaves removes the fields of all clients", readUnlessWritten, writeUnlessTaken, leaveAll, false),
+		mutant("ends-by-client-clock", "the clients' clocks decide whose lease has ended",
 			takes("owners-read", clientTime, "writers > 0"), takes("owners-write", clientTime, "readers + writers > 0"), leaveField, false),
 	}
 }

@@ -50,14 +50,14 @@ func replicas() []Mutant {
 			lock: lock(acquire), control: lock(acknowledged)}
 	}
 	return []Mutant{
-		mutant("acknowledgements-ignored", "nobody looks at how many replicas have it", func(ctx context.Context, l single) (locks.Lease, error) {
+		mutant("acknowledgements-ignored", "the acquire ignores how many replicas acknowledged the key", func(ctx context.Context, l single) (locks.Lease, error) {
 			lease, err := l.tryLock(ctx)
 			if err != nil {
 				return lease, err
 			}
 			return lease, l.node().Do(ctx, "WAIT", 1, waitFor(l.ttl)).Err()
 		}),
-		mutant("wait-before-set", "it waits for replicas before there is anything to wait for", func(ctx context.Context, l single) (locks.Lease, error) {
+		mutant("wait-before-set", "WAIT comes before the SET, so it waits for nothing", func(ctx context.Context, l single) (locks.Lease, error) {
 			acked, err := l.node().Do(ctx, "WAIT", 1, waitFor(l.ttl)).Int64()
 			if err != nil {
 				return locks.Lease{}, err

@@ -94,7 +94,7 @@ func singles() []Mutant {
 		}
 	}
 	return []Mutant{
-		mutant("release-without-compare", "the release deletes the key, whoever's it is", func(l single, s *steps) {
+		mutant("release-without-compare", "the release deletes the key, even another client's key", func(l single, s *steps) {
 			s.release = func(ctx context.Context, _ locks.Lease) error { return notHeld(l.node().Do(ctx, "DEL", l.key)) }
 		}),
 		mutant("compare-without-atomicity", "the release compares in one command and deletes in another", func(l single, s *steps) {
@@ -108,7 +108,7 @@ func singles() []Mutant {
 				return notHeld(l.node().Do(ctx, "DEL", l.key))
 			}
 		}),
-		mutant("release-of-nothing", "the release compares with what the key never holds, and so never deletes", func(l single, s *steps) {
+		mutant("release-of-nothing", "the release compares with a value that the key never holds, so it never deletes the key", func(l single, s *steps) {
 			s.release = func(ctx context.Context, lease locks.Lease) error {
 				return notHeld(compareAndDelete.one(ctx, l.node(), l.key, lease.Token+"\n"))
 			}
@@ -118,7 +118,7 @@ func singles() []Mutant {
 		mutant("life-in-milliseconds-for-seconds", "the lease time in milliseconds is sent as seconds",
 			settings(func(l single) []any { return []any{"NX", "EX", milliseconds(l.ttl)} })),
 		mutant("life-forgotten", "the key gets no life", settings(func(single) []any { return []any{"NX"} })),
-		mutant("set-whatever-is-there", "NX is forgotten", settings(func(l single) []any { return []any{"PX", milliseconds(l.ttl)} })),
+		mutant("set-whatever-is-there", "the SET has no NX", settings(func(l single) []any { return []any{"PX", milliseconds(l.ttl)} })),
 		mutant("life-in-a-second-command", "the key's life is set by a command of its own", func(l single, s *steps) {
 			s.acquire = func(ctx context.Context) (locks.Lease, error) {
 				token, err := l.c.Token()
@@ -155,7 +155,7 @@ func singles() []Mutant {
 				return lease, err
 			}
 		}),
-		mutant("busy-cleans-up", "who finds the lock busy deletes the key", func(l single, s *steps) {
+		mutant("busy-cleans-up", "a client that finds the lock busy deletes the key", func(l single, s *steps) {
 			s.acquire = func(ctx context.Context) (locks.Lease, error) {
 				lease, err := l.tryLock(ctx)
 				if errors.Is(err, locks.ErrBusy) {

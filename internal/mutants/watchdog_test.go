@@ -122,13 +122,13 @@ func watchdogs() []Mutant {
 			lock: lock(h), control: lock(habit{renew: hashRenew, interval: third})}
 	}
 	return []Mutant{
-		mutant("renewal-without-owner", "the renewal prolongs the key, whoever's it is", habit{renew: hashRenewAnyone, interval: third}),
+		mutant("renewal-without-owner", "the renewal prolongs the key, even another client's key", habit{renew: hashRenewAnyone, interval: third}),
 		mutant("renewal-in-milliseconds", "the renewal sends seconds as milliseconds", habit{renew: hashRenewMilliseconds, interval: third}),
 		mutant("renewal-creates", "the renewal makes the key again if it is gone", habit{renew: hashRenewOrEnter, interval: third}),
 		mutant("renewal-too-late", "the renewal comes after more than the lease",
 			habit{renew: hashRenew, interval: func(ttl time.Duration) time.Duration { return ttl + ttl/10 }}),
 		mutant("renewal-only-once", "the watchdog ends after its first renewal", habit{renew: hashRenew, interval: third, once: true}),
-		mutant("watchdog-outlives-release", "nothing ends the watchdog, which renews whoever's key it finds",
+		mutant("watchdog-outlives-release", "nothing ends the watchdog, which renews the key even if another client holds it",
 			habit{renew: hashRenewAnyone, interval: third, undying: true}),
 	}
 }

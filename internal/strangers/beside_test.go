@@ -43,12 +43,12 @@ return redis.call('del', KEYS[1])`)
 // beside are locks with a second key, and locks whose commands do not name the key.
 func beside() []Stranger {
 	return []Stranger{
-		{ID: "permit-left", Doc: "two permits that were set up beforehand: DECR takes one, and INCR gives it back, but nobody gives back what a dead owner had",
+		{ID: "permit-left", Doc: "a counter of two free permits: DECR takes a permit, INCR returns it; the permit of a dead owner is lost",
 			promises: func(c *history.Claims, _ int) { c.Permits, c.Recovery = permits, 0 }, bind: of(countDown)},
-		{ID: "script-named", Doc: "a script that makes the key's name itself, of the lock's", Right: true, bind: of(scriptNamed)},
-		{ID: "last-asker", Doc: "who asks overwrites a record beside the lock that says who asked last", Right: true, bind: of(lastAsker)},
-		{ID: "last-owner", Doc: "each owner leaves its name beside the lock, and nobody removes it", Right: true, bind: of(lastOwner)},
-		{ID: "at-least-for", Doc: "ShedLock's lockAtLeastFor: a release within so long leaves the key until then", Right: true,
+		{ID: "script-named", Doc: "a script computes the key's name from the lock's name", Right: true, bind: of(scriptNamed)},
+		{ID: "last-asker", Doc: "a second key records the last client that asked; every attempt overwrites it", Right: true, bind: of(lastAsker)},
+		{ID: "last-owner", Doc: "each owner writes its name to a second key, and nobody removes that key", Right: true, bind: of(lastOwner)},
+		{ID: "at-least-for", Doc: "ShedLock's lockAtLeastFor: the key stays for a minimum time, even after an earlier release", Right: true,
 			// A waiting client may have to wait for several of these keys in turn.
 			promises: func(c *history.Claims, _ int) { c.Recovery += 3 * leastFor },
 			bind:     of(atLeastFor)},

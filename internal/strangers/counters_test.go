@@ -52,10 +52,10 @@ func counters() []Stranger {
 		})
 	}
 	return []Stranger{
-		{ID: "incr-owned", Doc: "INCR to 1 takes the lock, and a second key of the same life says whose it is", Right: true, bind: of(incrOwned)},
-		{ID: "incr-del", Doc: "INCR to 1 takes the lock, and the release deletes the counter, whoever's it is",
+		{ID: "incr-owned", Doc: "INCR to 1 takes the lock; a second key with the same TTL holds the owner's token", Right: true, bind: of(incrOwned)},
+		{ID: "incr-del", Doc: "INCR to 1 takes the lock; the release deletes the counter, even if another client owns it",
 			bind: counted(count, func(ctx context.Context, l lease) *redis.Cmd { return l.node().Do(ctx, "DEL", l.key) })},
-		{ID: "incr-decr", Doc: "INCR to 1 takes the lock, and DECR gives it back, also what has expired: the counter is then below zero for ever",
+		{ID: "incr-decr", Doc: "INCR to 1 takes the lock, DECR releases it; a DECR after the key expired leaves the counter below zero for ever",
 			bind: of(incrDecr)},
 	}
 }

@@ -11,10 +11,10 @@ import (
 // undoes the command first, and so is right.
 func denying() []Stranger {
 	return []Stranger{
-		{ID: "denies-release", Doc: "SET NX PX, compare and delete, whose release says that the lock was not held, whatever was replied", bind: of(deniesRelease)},
-		{ID: "errors-as-busy", Doc: "SET NX PX, compare and delete, whose acquire takes every error for a refusal", bind: of(errorsAsBusy)},
+		{ID: "denies-release", Doc: "SET NX PX, compare and delete; the release reports ErrNotHeld even after it deleted the key", bind: of(deniesRelease)},
+		{ID: "errors-as-busy", Doc: "SET NX PX, compare and delete; the acquire reports every error as ErrBusy", bind: of(errorsAsBusy)},
 		{
-			ID: "errors-taken-back", Doc: "the same, which compares and deletes after an error, and says that the lock is busy if that is answered", Right: true,
+			ID: "errors-taken-back", Doc: "the same, but after an error the acquire compares and deletes; it reports ErrBusy only if Redis answered that", Right: true,
 			bind: of(errorsTakenBack),
 		},
 	}

@@ -25,11 +25,11 @@ return redis.call('incr', KEYS[2])`)
 func fences() []Stranger {
 	numbered := func(c *history.Claims, _ int) { c.Fenced = true }
 	return []Stranger{
-		{ID: "fence-before-lock", Doc: "the fence is counted before the lock is asked for: who asked first may be granted last",
+		{ID: "fence-before-lock", Doc: "INCR draws the fence before the lock is taken, so a client with a smaller fence may get the lock later",
 			promises: numbered, bind: of(func(l lease) locks.Lock { return steps{l.countThenSet, l.unlock} })},
-		{ID: "fence-after-lock", Doc: "the fence is counted by a command after the one that takes the lock: a lease may be over by then, and the next have the smaller number",
+		{ID: "fence-after-lock", Doc: "a second command draws the fence after the lock was taken: if the lease has ended by then, the next holder may have the smaller fence",
 			promises: numbered, bind: of(func(l lease) locks.Lock { return steps{l.setThenCount, l.unlock} })},
-		{ID: "fence-in-script", Doc: "the script that takes the lock counts the fence", Right: true,
+		{ID: "fence-in-script", Doc: "the script that takes the lock also draws the fence", Right: true,
 			promises: numbered, bind: of(func(l lease) locks.Lock { return steps{l.setAndCount, l.unlock} })},
 	}
 }

@@ -59,9 +59,9 @@ return redis.call('hdel', KEYS[1], ARGV[1])`)
 // hashes are locks made of hashes.
 func hashes() []Stranger {
 	return []Stranger{
-		{ID: "owner-count", Doc: "a hash with the owner and how often it has entered", Right: true,
+		{ID: "owner-count", Doc: "a reentrant lock: a hash with the owner and the number of its acquires", Right: true,
 			promises: func(c *history.Claims, _ int) { c.Reentrant = true }, bind: ownerCount},
-		{ID: "hash-of-locks", Doc: "one hash for all locks, whose fields say until when they are held: the key itself has no life", Right: true, bind: of(fieldLock)},
+		{ID: "hash-of-locks", Doc: "one hash for all locks: each field holds the end of a lease, and the key has no TTL", Right: true, bind: of(fieldLock)},
 	}
 }
 

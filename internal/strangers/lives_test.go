@@ -10,8 +10,8 @@ import (
 // lives are locks whose keys have a shorter TTL than the requested lease.
 func lives() []Stranger {
 	return []Stranger{
-		{ID: "half-life", Doc: "SET NX PX with half of the lease", bind: of(living(func(ttl time.Duration) time.Duration { return ttl / 2 }))},
-		{ID: "nine-tenths-life", Doc: "SET NX PX with nine tenths of the lease", bind: of(living(func(ttl time.Duration) time.Duration { return ttl / 10 * 9 }))},
+		{ID: "half-life", Doc: "SET NX PX with half of the lease as TTL", bind: of(living(func(ttl time.Duration) time.Duration { return ttl / 2 }))},
+		{ID: "nine-tenths-life", Doc: "SET NX PX with nine tenths of the lease as TTL", bind: of(living(func(ttl time.Duration) time.Duration { return ttl / 10 * 9 }))},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-func TestIDsAreUniqueAndClaimsCanBeMeant(t *testing.T) {
+func TestIDsAreUniqueAndClaimsAreValid(t *testing.T) {
 	var ids []string
 	for _, s := range All() {
 		if slices.Contains(ids, s.ID) {

@@ -17,17 +17,17 @@ import (
 func overwriting() []Stranger {
 	renews := func(c *history.Claims, _ int) { c.Renews = true }
 	return []Stranger{
-		{ID: "number-overwritten", Doc: "the value is a ticket, and who is refused puts his own in its place", bind: of(numberOverwritten)},
-		{ID: "worker-number", Doc: "a script puts the worker's number there, whoever has the lock", bind: of(workerNumber)},
-		{ID: "fence-overwritten", Doc: "the value is the fence, and every attempt puts its own in the last one's place",
+		{ID: "number-overwritten", Doc: "the value is a ticket; a refused client overwrites it with its own ticket", bind: of(numberOverwritten)},
+		{ID: "worker-number", Doc: "a script writes the worker's number to the key, even if another worker holds the lock", bind: of(workerNumber)},
+		{ID: "fence-overwritten", Doc: "the value is the fence, and every attempt overwrites it with a new fence",
 			promises: func(c *history.Claims, _ int) { c.Fenced = true }, bind: of(fenceOverwritten)},
-		{ID: "constant-overwritten", Doc: "SET of the same value without NX: everybody gets in, and nobody releases", bind: of(constantOverwritten)},
-		{ID: "owner-overwritten", Doc: "who is refused overwrites the owner's name, and a release that does not find its own says ok", bind: of(ownerOverwritten)},
-		{ID: "count-prolonged", Doc: "the lock is a count, to which every attempt gives a new life", bind: of(countProlonged)},
-		{ID: "renamed", Doc: "RENAMENX of a key of one's own", Right: true, bind: of(renamed)},
-		{ID: "reaped", Doc: "a sorted set, out of which a reaper in each client takes what is over by the node's clock", Right: true, bind: of(reaped)},
-		{ID: "field-renewed", Doc: "a hash that says until when; a watchdog puts that off", Right: true, promises: renews, bind: of(byField("until"))},
-		{ID: "field-forgotten", Doc: "the same, but who asks goes by the time of the grant, and by no renewal", promises: renews, bind: of(byField("since"))},
+		{ID: "constant-overwritten", Doc: "SET of a constant without NX: every attempt gets the lock, and the release does nothing", bind: of(constantOverwritten)},
+		{ID: "owner-overwritten", Doc: "a refused client overwrites the owner's token; a release that finds another token reports success", bind: of(ownerOverwritten)},
+		{ID: "count-prolonged", Doc: "the lock is a counter; every attempt renews its TTL, even a refused one", bind: of(countProlonged)},
+		{ID: "renamed", Doc: "RENAMENX of the client's own key to the lock's key", Right: true, bind: of(renamed)},
+		{ID: "reaped", Doc: "a sorted set; a reaper in each client removes members whose lease has ended by the node's clock", Right: true, bind: of(reaped)},
+		{ID: "field-renewed", Doc: "a hash with the end of the lease, which a watchdog renews", Right: true, promises: renews, bind: of(byField("until"))},
+		{ID: "field-forgotten", Doc: "the same, but an acquire counts the lease from the grant and ignores renewals", promises: renews, bind: of(byField("since"))},
 	}
 }
 

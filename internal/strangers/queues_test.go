@@ -81,16 +81,16 @@ if redis.call('get', KEYS[1]) == ARGV[3] then return 1 end` + queueWithTimeouts
 // queues are locks that clients get in the order in which they asked.
 func queues() []Stranger {
 	return []Stranger{
-		{ID: "fair-list", Doc: "a queue in a list: a head that died is never removed, and nobody gets in again", bind: fair(queueInList)},
+		{ID: "fair-list", Doc: "a queue in a list: nobody removes a dead head, so nobody gets the lock again", bind: fair(queueInList)},
 		{ID: "fair-zset", Doc: "the same in a sorted set", bind: fair(queueInZSet)},
-		{ID: "fair-timeouts", Doc: "a queue whose heads are waited for no longer than half a lease", Right: true,
+		{ID: "fair-timeouts", Doc: "a queue in a list: a head that sends no request for half a lease is removed", Right: true,
 			// A client may wait for a dead holder's key and then for each dead head.
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
 			bind:     fair(redis.NewScript(queueWithTimeouts))},
-		{ID: "fair-patient", Doc: "the same, but an attempt goes on asking, also when it got no answer", Right: true,
+		{ID: "fair-patient", Doc: "the same with a quarter of a lease; an attempt repeats its request until it is granted, at most 20 times, even after a lost answer", Right: true,
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
 			bind:     fairPatient},
-		{ID: "handed-over", Doc: "who releases gives the lock to the head of a queue; a release that is late gives away the client's next lease",
+		{ID: "handed-over", Doc: "the release passes the lock to the head of a queue; a late release gives away the same client's next lease",
 			// A client may wait for a dead holder's lease and then for the dead head's
 			// lease.
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },

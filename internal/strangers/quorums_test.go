@@ -20,9 +20,9 @@ func quorums() []Stranger {
 		return of(func(l lease) locks.Lock { return quorum{l, each} })
 	}
 	return []Stranger{
-		{ID: "redlock-parallel", Doc: "RedLock that asks all its nodes at once", Right: true,
+		{ID: "redlock-parallel", Doc: "RedLock that asks all nodes at once", Right: true,
 			topology: locks.Independent, promises: majority, bind: redlock(atOnce)},
-		{ID: "redlock-sequential", Doc: "RedLock that asks its nodes one after the other", Right: true,
+		{ID: "redlock-sequential", Doc: "RedLock that asks the nodes one after the other", Right: true,
 			topology: locks.Independent, promises: majority, bind: redlock(inTurn)},
 	}
 }

@@ -87,15 +87,15 @@ return redis.call('hdel', KEYS[1] .. ':readers', ARGV[1])`)
 func readWrites() []Stranger {
 	modes := func(c *history.Claims, _ int) { c.ReadWrite = true }
 	return []Stranger{
-		{ID: "rw-creator-sets-life", Doc: "a hash to which only who creates it gives a life: it expires under readers who came later",
+		{ID: "rw-creator-sets-life", Doc: "a hash whose TTL is set only when it is created: it expires under readers that joined later",
 			promises: modes, bind: of(func(l lease) locks.Lock {
 				return &shared{lease: l, read: readAndCreate, write: writeAndCreate, leave: leaveHash}
 			})},
-		{ID: "rw-zset", Doc: "a sorted set in which each has an end of its own by the node's clock", Right: true,
+		{ID: "rw-zset", Doc: "a sorted set: each member's score is the end of its lease by the node's clock", Right: true,
 			promises: modes, bind: of(func(l lease) locks.Lock {
 				return &shared{lease: l, read: readRanked, write: writeRanked, leave: leaveRanked}
 			})},
-		{ID: "rw-writers-first", Doc: "a writer that was refused keeps new readers out", Right: true,
+		{ID: "rw-writers-first", Doc: "a refused writer keeps new readers out", Right: true,
 			promises: modes, bind: of(func(l lease) locks.Lock {
 				return &shared{lease: l, read: readUnmarked, write: writeOrMark, leave: leaveEither}
 			})},

@@ -12,7 +12,7 @@ import (
 func renewals() []Stranger {
 	renews := func(c *history.Claims, _ int) { c.Renews = true }
 	return []Stranger{
-		{ID: "set-xx", Doc: "the renewal is SET XX, which puts the own token in place of whoever's is there",
+		{ID: "set-xx", Doc: "the renewal is SET XX, which overwrites the token of any other holder",
 			promises: renews, bind: of(func(l lease) locks.Lock { return renewing(l, l.setXX) })},
 	}
 }

@@ -67,20 +67,20 @@ func scripted() []Stranger {
 	return []Stranger{
 		{ID: "script-lock", Doc: "SET NX PX in a script, compare and delete", Right: true, bind: of(scriptLock)},
 		{
-			ID: "script-watchdog", Doc: "the same with a watchdog that compares, and tells its holder what it knows to be lost", Right: true,
+			ID: "script-watchdog", Doc: "the same with a watchdog that compares the token before it renews, and tells the holder when the lock is lost", Right: true,
 			promises: func(c *history.Claims, _ int) { c.Renews = true },
 			bind:     of(func(l lease) locks.Lock { return scriptWatchdog{l}.steps() }),
 		},
-		{ID: "script-telling", Doc: "scripts that reply {granted, remaining life}", Right: true, bind: of(scriptTelling)},
+		{ID: "script-telling", Doc: "scripts that reply {success, remaining TTL}", Right: true, bind: of(scriptTelling)},
 		{
-			ID: "go-zero", Doc: "the scripts of go-zero's RedisLock, a handle for each attempt: half a second more than the whole seconds of the lease", Right: true,
+			ID: "go-zero", Doc: "the scripts of go-zero's RedisLock, with a new handle for each attempt: the TTL is the lease in whole seconds plus half a second", Right: true,
 			promises: goZeroLives, bind: of(goZero),
 		},
 		{
-			ID: "go-zero-one-handle", Doc: "the same with one handle, and so one id, for all attempts of a client: a release that is late ends the next lease",
+			ID: "go-zero-one-handle", Doc: "the same with one handle, and thus one id, for all attempts of a client: a late release ends the client's next lease",
 			promises: goZeroLives, bind: of(goZeroOneHandle),
 		},
-		{ID: "grants-everybody", Doc: "the script that takes the lock does not look whether it is free", bind: of(grantsEverybody)},
+		{ID: "grants-everybody", Doc: "the script that takes the lock does not check that it is free", bind: of(grantsEverybody)},
 	}
 }
 

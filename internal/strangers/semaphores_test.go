@@ -30,9 +30,9 @@ end` + enterRanked)
 func semaphores() []Stranger {
 	some := func(c *history.Claims, _ int) { c.Permits = permits }
 	return []Stranger{
-		{ID: "semaphore", Doc: "a sorted set of two holders, each with an end of its own by the node's clock", Right: true,
+		{ID: "semaphore", Doc: "a sorted set of two holders: each member's score is the end of its lease by the node's clock", Right: true,
 			promises: some, bind: of(func(l lease) locks.Lock { return semaphore(l, takePermit) })},
-		{ID: "semaphore-one-too-many", Doc: "the same, but a third is let in", promises: some,
+		{ID: "semaphore-one-too-many", Doc: "the same, but it admits a third holder", promises: some,
 			bind: of(func(l lease) locks.Lock { return semaphore(l, takePermitTooMany) })},
 	}
 }

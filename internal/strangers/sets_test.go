@@ -31,10 +31,10 @@ return redis.call('lpop', KEYS[1])`)
 // sets are locks made of members of sets and lists.
 func sets() []Stranger {
 	return []Stranger{
-		{ID: "set-member", Doc: "a set whose one member is the token", Right: true, bind: of(setMember)},
-		{ID: "token-list", Doc: "a list with one token, which is taken out by the owner and put back: who has it cannot be seen, and it dies with its owner",
+		{ID: "set-member", Doc: "a set whose only member is the token", Right: true, bind: of(setMember)},
+		{ID: "token-list", Doc: "a list with one token: the owner pops the token and pushes it back; the token names no owner, and is lost if its owner dies",
 			promises: func(c *history.Claims, _ int) { c.Recovery = 0 }, bind: of(tokenList)},
-		{ID: "set-of-locks", Doc: "one set of all locks that are taken: SADD and SREM, without lives or owners",
+		{ID: "set-of-locks", Doc: "one set of all taken locks: SADD takes a lock and SREM releases it; no TTL, no owner",
 			promises: func(c *history.Claims, _ int) { c.Recovery = 0 }, bind: of(setOfLocks)},
 	}
 }

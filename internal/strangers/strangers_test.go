@@ -25,11 +25,11 @@ import (
 //
 //	go test ./internal/strangers -run /watch-multi$ -fault delay -schedule release.n0.2.before-1of2 -v
 var (
-	everything = flag.Bool("all", false, "run all named schedules, and not only some of them")
-	fault      = flag.String("fault", "", "run the trials of this fault only, or of several, separated by commas")
-	schedule   = flag.String("schedule", "", "run this named schedule only, or the drawn trial of that seed and number, as 7/0, and tell what was found")
+	everything = flag.Bool("all", false, "run all named schedules, not only a sample")
+	fault      = flag.String("fault", "", "run only the trials of these faults, separated by commas")
+	schedule   = flag.String("schedule", "", "run only this named schedule, or only the random trial SEED/NUMBER, for example 7/0, and print the findings")
 	evidence   = flag.String("evidence", "", "write the history and the commands of the trials to this folder")
-	also       = flag.String("also", "", "try these recipes of ours beside, for comparison; nothing is expected of them")
+	also       = flag.String("also", "", "also try these recipes of this project, separated by commas, for comparison; no verdict on them is expected")
 	tableFile  = flag.String("table", "", "write to this file what each lock showed under each fault")
 )
 

@@ -29,7 +29,7 @@ func tokens() []Stranger {
 			return strconv.FormatInt(rand.Int63(), 36), nil
 		})},
 		{
-			ID: "absolute-life", Doc: "SET NX PXAT with an instant of the client's own clock, until when the lease is claimed: a clock that is behind gives less life, or none",
+			ID: "absolute-life", Doc: "SET NX PXAT with the lease's end by the client's clock: a clock that is behind gives a shorter TTL, or none",
 			bind: of(absoluteLife),
 		},
 	}

@@ -16,9 +16,9 @@ func transactions() []Stranger {
 		{ID: "watch-multi", Doc: "SET NX PX; WATCH, GET, MULTI, DEL, EXEC", Right: true, bind: of(func(l lease) locks.Lock {
 			return steps{l.set, l.deleteWatched}
 		})},
-		{ID: "watch-multi-both", Doc: "taken by WATCH, EXISTS, MULTI, SET, EXEC, given back by WATCH, GET, MULTI, DEL, EXEC", Right: true,
+		{ID: "watch-multi-both", Doc: "acquire: WATCH, EXISTS, MULTI, SET, EXEC; release: WATCH, GET, MULTI, DEL, EXEC", Right: true,
 			bind: of(func(l lease) locks.Lock { return steps{l.setWatched, l.deleteWatched} })},
-		{ID: "multi-unwatched", Doc: "the release compares before its transaction, and watches nothing", bind: of(func(l lease) locks.Lock {
+		{ID: "multi-unwatched", Doc: "the release compares before its transaction, without WATCH", bind: of(func(l lease) locks.Lock {
 			return steps{l.set, l.deleteUnwatched}
 		})},
 	}

@@ -15,7 +15,7 @@ import (
 // none.
 func waiting() []Stranger {
 	return []Stranger{
-		{ID: "script-loaded-once", Doc: "SET NX PX in a script that each client loads once and then names by its digest only", bind: loadedOnce},
+		{ID: "script-loaded-once", Doc: "SET NX PX in a script that each client loads once and then calls only by EVALSHA", bind: loadedOnce},
 	}
 }
 

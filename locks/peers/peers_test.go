@@ -302,7 +302,7 @@ func TestAnAttemptWithoutAnAnswerIsUnknownOnOneNodeOnly(t *testing.T) {
 	}
 }
 
-func TestRefusesWhatIsNoLock(t *testing.T) {
+func TestRefusesInvalidKeysAndLeases(t *testing.T) {
 	onEach(t, func(t *testing.T, r locks.Recipe) {
 		maker, err := r.New(&locks.Client{Context: t.Context()})
 		if err != nil {

@@ -27,7 +27,7 @@ func (t *teller) answers() []Step {
 			continue
 		}
 		if c.Reason == history.Presumed {
-			told = "c%d missed an answer to its attempt, and its lock told it that another holds it: nobody knows whether it had acquired the lock"
+			told = "c%d missed an answer to its attempt, and its lock reported that another client holds it: whether the client had acquired the lock is unknown"
 		}
 		text := fmt.Sprintf(told, c.Client)
 		if refused, ok := t.refused(p); ok {

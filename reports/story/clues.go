@@ -215,7 +215,7 @@ func (t *teller) blindly(c history.Command) string {
 	case scripted(c) || len(c.Args) == 0:
 		return ""
 	case t.looked(c):
-		return "; it had asked before whose it was, by a command of its own"
+		return "; it had checked the key's owner before, by a separate command"
 	}
-	return "; it does not ask whose key it removes"
+	return "; it does not check whose key it removes"
 }

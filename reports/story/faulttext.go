@@ -176,7 +176,7 @@ func (t *teller) eventStep(op history.Op) string {
 		}
 	case history.FPromote:
 		if slices.ContainsFunc(facts.Splits(t.Ops), func(s facts.Split) bool { return s.To == op.Time && s.Node == op.Node }) {
-			text = "the split ended: {node} is the one primary, and the other threw away what it alone had"
+			text = "the split ended: {node} is the only primary, and the other one dropped the writes that it alone had"
 		}
 	case history.FEvict, history.FMigrate:
 		if len(op.Keys) == 0 {

@@ -90,7 +90,7 @@ func TestAnAttemptThatWasPresumedBusyIsToldWithItsError(t *testing.T) {
 	told := &teller{Focus: Focus{Cast: []int{0}}}
 	told.Pairs = []history.Pair{{Invoke: &history.Op{F: history.FAcquire, Type: history.Invoke}, Complete: &op}}
 	steps := told.answers()
-	if len(steps) != 1 || !strings.Contains(steps[0].Text, "its lock told it that another holds it") {
+	if len(steps) != 1 || !strings.Contains(steps[0].Text, "its lock reported that another client holds it") {
 		t.Errorf("got %+v, want one step that tells what the lock told its client", steps)
 	}
 }

@@ -34,11 +34,11 @@ var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 && !c.twoPri
 
 // ownToken applies if a key's value does not identify its owner.
 var ownToken = remedy{func(c clues) bool { return c.tokens == noToken || c.tokens == oneForAll || c.tokens == aTime },
-	say("a token: a value of its own in the key for every attempt, so that a client can tell its key from another's")}
+	say("a token: a different value in the key for every attempt, so that a client can distinguish its own key from another client's")}
 
 // tokenPerAttempt applies if a key's value identifies a client but not its attempt.
 var tokenPerAttempt = remedy{func(c clues) bool { return c.tokens == oneEach },
-	say("a token per attempt instead of one per client: a command of an earlier lease then cannot be taken for one of the new")}
+	say("a token per attempt instead of one per client: then a command of an earlier lease does not match the new lease")}
 
 // named reports whether a key's value distinguishes its owner from all other clients. Only a
 // command that does not compare the value can then take another client's key for its own.
@@ -53,20 +53,20 @@ var remedies = map[checker.Cause][]remedy{
 	checker.Race: {
 		{func(c clues) bool { return c.twoPrimaries && !c.fenced }, say(fencingToo)},
 		{func(c clues) bool { return c.twoPrimaries }, say("`min-replicas-to-write` makes it rarer: a primary that has lost its replicas then soon refuses to grant anything")},
-		{func(c clues) bool { return c.twoPrimaries }, say("a quorum of independent nodes, of which no two clients can have a majority each, instead of a primary that may become two")},
-		{func(c clues) bool { return c.readers && !c.twoPrimaries }, say("a record for every reader, a field of a hash or a member of a set, so that one reader's coming or going does not hide the others")},
+		{func(c clues) bool { return c.twoPrimaries }, say("a quorum of independent nodes, where no two clients can have a majority at the same time, instead of a primary that may become two")},
+		{func(c clues) bool { return c.readers && !c.twoPrimaries }, say("a record for every reader, a field of a hash or a member of a set, so that a reader that comes or leaves does not hide the others")},
 		{func(c clues) bool { return c.reasons[account.ByOtherNodes] }, say("more than half of the nodes for every grant: two such majorities have a node in common, and the grants here had none")},
-		{func(c clues) bool { return c.counted }, say("commands that may come twice: a client repeated one whose reply was lost (go-redis: MaxRetries), and the lock counted it again. Let the script remember the request, or do not repeat it")},
+		{func(c clues) bool { return c.counted }, say("idempotent commands: a client repeated a command whose reply was lost (go-redis: MaxRetries), and the lock counted it twice. Let the script remember the request, or do not repeat it")},
 		atomicTake,
 		{func(c clues) bool {
 			return len(c.took) <= 1 && !c.readers && !c.twoPrimaries && !c.counted && !c.reasons[account.ByOtherNodes]
-		}, say("one atomic step, a command with NX or one Lua script, that checks all it relies on and then takes")},
+		}, say("one atomic step, a command with NX or one Lua script, that checks all conditions and then takes the lock")},
 	},
 	checker.ForeignDelete: {
 		{func(c clues) bool { return c.readers }, say("a record for every reader, a field of a hash or a member of a set, so that a release removes only its own")},
-		{func(c clues) bool { return c.freed != nil && c.freed.acquiring }, say("not removing a key that looks stale but letting it expire: between the look and the DEL it may have become another's")},
+		{func(c clues) bool { return c.freed != nil && c.freed.acquiring }, say("not removing a key that looks stale but letting it expire: between the check and the DEL it may become another client's key")},
 		{func(c clues) bool { return c.freed != nil && c.freed.looked && !c.freed.acquiring }, func(c clues) string {
-			return fmt.Sprintf("comparing and deleting in one Lua script: c%d asked whose key it was and removed it by two commands, between which it became another's", c.freed.client)
+			return fmt.Sprintf("comparing and deleting in one Lua script: c%d checked the key's owner and removed the key by two commands; between them the key became another client's", c.freed.client)
 		}},
 		{func(c clues) bool {
 			return !c.readers && (c.freed == nil || !c.freed.looked && !c.freed.acquiring && (!c.freed.script || c.named()))
@@ -75,7 +75,7 @@ var remedies = map[checker.Cause][]remedy{
 		tokenPerAttempt,
 	},
 	checker.ForeignRenewal: {
-		{func(c clues) bool { return c.prolonged != nil && c.prolonged.acquiring }, say("setting the key and its TTL by one command, " + oneCommand + ", instead of an EXPIRE of its own that may come to another's key")},
+		{func(c clues) bool { return c.prolonged != nil && c.prolonged.acquiring }, say("setting the key and its TTL by one command, " + oneCommand + ", instead of a separate EXPIRE that may hit another client's key")},
 		ownExtension,
 		{func(c clues) bool {
 			return !c.extended && (c.prolonged == nil || !c.prolonged.acquiring && (!c.prolonged.script || c.named()))
@@ -84,8 +84,8 @@ var remedies = map[checker.Cause][]remedy{
 		ownToken,
 	},
 	checker.RenewalFailed: {
-		{func(c clues) bool { return c.reasons[account.RenewalStopped] }, say("a renewal of its own for each lock, which only the release of that lock ends: here none came any more after another lock was released")},
-		{func(c clues) bool { return c.reasons[account.RenewedInstead] }, say("a renewal that ends with its lock's release: here those of released leases went on, and if a fixed number of threads renews, a lease that is held waits for one of them")},
+		{func(c clues) bool { return c.reasons[account.RenewalStopped] }, say("a renewal of its own for each lock, which only the release of that lock ends: here the renewals of this lock stopped when another lock was released")},
+		{func(c clues) bool { return c.reasons[account.RenewedInstead] }, say("a renewal that ends with its lock's release: here the renewals of released leases went on, and if a fixed number of threads renews, a held lease waits for a free thread")},
 		{func(c clues) bool { return c.reasons[account.RenewalMissing] }, say("renewing for as long as the lock is held, and early enough for several attempts within a TTL: here no renewal was sent in time")},
 		{func(c clues) bool { return !c.unsent() && !c.severed }, say("trying again after a renewal that got no answer, early enough for several attempts within a TTL")},
 		{always, say("telling the holder as soon as its lease can no longer be trusted, so that it stops")},
@@ -93,7 +93,7 @@ var remedies = map[checker.Cause][]remedy{
 	},
 	checker.LeaseOutlived: {
 		ownExtension,
-		{func(c clues) bool { return c.overclaimed }, say("a deadline that comes before the key's: counted from the moment before the command was sent that sets the key, not from its reply, for the TTL that it set, less an allowance for clocks that drift")},
+		{func(c clues) bool { return c.overclaimed }, say("a deadline before the key's expiry: the TTL counted from the moment before the command that sets the key was sent, not from its reply, less an allowance for clock drift")},
 		fence,
 		{func(c clues) bool { return !c.deadlines }, say("a validity check makes it rarer: a holder looks at its clock before every write and stops when its TTL is over")},
 		{func(c clues) bool { return !c.renews && !c.hung && !c.overclaimed }, say("renewing the lease while its holder works makes it rarer")},
@@ -120,7 +120,7 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return c.nodes == 1 }, say("a quorum of independent nodes makes it rarer: the clocks of most of them would have to jump")},
 	},
 	checker.ClientClock: {
-		{func(c clues) bool { return c.ownDeadline() }, say("a deadline by a monotonic clock, which nobody sets, instead of the wall clock: Redis counted the key's TTL, and the holder its own time by a clock that was wrong")},
+		{func(c clues) bool { return c.ownDeadline() }, say("a deadline by a monotonic clock, which cannot be set, instead of the wall clock: Redis counted the key's TTL, and the holder counted its own time by a wrong clock")},
 		{func(c clues) bool { return !c.ownDeadline() }, say("server time instead of the clients' clocks: letting Redis count the TTL (PX, PEXPIRE), or asking it for TIME in the script")},
 		fence,
 	},
@@ -151,27 +151,27 @@ var remedies = map[checker.Cause][]remedy{
 		{clues.ungranted, say("nothing prevents it altogether: a client that cannot reach Redis cannot take its key back before the TTL is over. A shorter TTL makes the wait shorter")},
 	},
 	checker.HungHolder: {
-		{always, say("a limit to the work, a timeout or a deadline around everything that waits, so that it comes back and releases")},
-		{always, say("a watchdog that stops renewing after the longest time that work may take: others then get in, beside a holder that hangs, and that needs a fencing token")},
+		{always, say("a limit to the work, a timeout or a deadline around everything that waits, so that the holder comes back and releases")},
+		{always, say("a watchdog that stops renewing after the longest time that work may take: others then get in while a hung holder may still come back, so the resource needs a fencing token")},
 	},
 	checker.FalseAnswer: {
-		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("telling an error or a timeout as what it is: the outcome is unknown, and the lock may have been taken. Only Redis's refusal says that it is busy")},
-		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("releasing by its token what an attempt without an answer may have taken, until Redis answers")},
-		{func(c clues) bool { return !c.reasons[account.GrantUnheard] }, say("answering by what the lock's own commands replied: a removal that Redis confirmed is a success, and so is a grant that nothing took back")},
+		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("reporting an error or a timeout as an unknown outcome: the lock may have been taken. Only a refusal from Redis means that the lock is busy")},
+		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("releasing an unanswered attempt's lock by the attempt's token, until Redis answers")},
+		{func(c clues) bool { return !c.reasons[account.GrantUnheard] }, say("answering by the replies to the lock's own commands: a removal that Redis confirmed is a success, and so is a grant that no command took back")},
 	},
 	checker.Starved: {
 		{always, say("a queue in Redis that grants the lock in the order in which clients asked, and from which the dead are removed")},
-		{always, say("a random pause between two attempts makes it rarer: who asks in step with another's release loses every time")},
+		{always, say("a random pause between two attempts makes it rarer: a client that asks in the same rhythm as another releases loses every time")},
 	},
 	checker.LeftFree: {
 		{func(c clues) bool { return c.reasons[account.ScriptForgotten] }, say("sending the script itself (EVAL) when EVALSHA is answered with NOSCRIPT: a restart, a failover or SCRIPT FLUSH makes Redis forget scripts at any time")},
-		{func(c clues) bool { return c.reasons[account.NothingAsked] }, say("asking again from time to time besides listening for a message: Redis keeps no message for who does not listen just then, so that each may be missed")},
-		{func(c clues) bool { return c.reasons[account.AskedInVain] }, say("looking at what Redis answered to the last attempt: the lock was free, and no error of Redis or of a connection may keep a client from asking anew")},
+		{func(c clues) bool { return c.reasons[account.NothingAsked] }, say("asking again from time to time, in addition to listening for a message: Redis keeps no message for a client that is not listening at that moment, so any message may be missed")},
+		{func(c clues) bool { return c.reasons[account.AskedInVain] }, say("checking Redis's answer to the last attempt: the lock was free, and an error of Redis or of a connection must not keep a client from asking again")},
 	},
-	checker.CrossSlot: {{always, say("keeping all that the lock has to remember in one key, or in keys with one hash tag, `{lock}:read` and `{lock}:write`: a Redis Cluster hashes only what is in the braces")}},
-	checker.Unmarked:  {{always, say("a note, written under the lock, of what is done, and a look at it before doing it: no lock keeps a second one from doing it later")}},
+	checker.CrossSlot: {{always, say("keeping all data of the lock in one key, or in keys with one hash tag, `{lock}:read` and `{lock}:write`: a Redis Cluster hashes only the text in the braces")}},
+	checker.Unmarked:  {{always, say("a record of the finished work, written under the lock, and a check of this record before the work: no lock keeps another client from doing the work again later")}},
 	checker.Deadlock:  {{always, say("a timeout, or a context with a deadline, around everything that waits")}},
-	checker.Panic:     {{always, say("mending what the stack shows: an error or a reply that was not expected, or what an earlier call left behind")}},
+	checker.Panic:     {{always, say("fixing the bug that the stack shows: an unexpected error or reply, or state that an earlier call left behind")}},
 	checker.Runaway:   {{always, say("a limit to the attempts, a pause between them, and a context that ends them")}},
 }
 
@@ -180,7 +180,7 @@ func (t *teller) prevented() []string {
 	c := t.clues()
 	var out []string
 	if c.unasked {
-		out = append(out, "asking Redis at every entry, also when the client believes that it holds the lock: here the inner one sent nothing, so that it could not see that the lock was another's")
+		out = append(out, "asking Redis at every entry, also when the client believes that it holds the lock: here the inner entry sent no command, so it did not notice that another client held the lock")
 	}
 	for _, r := range remedies[t.Finding.Cause] {
 		if r.applies(c) {

@@ -133,7 +133,7 @@ func broken(f Focus) string {
 	case x.Cause == checker.Unclassified || x.Cause == "":
 		return "The evidence does not tell."
 	case x.OfProgram():
-		return "None of the lock's. What did not hold is the program's own assumption that " + x.Cause.Assumption() + "."
+		return "None of the lock's. The program's own assumption broke: that " + x.Cause.Assumption() + "."
 	case x.Kind == locks.Limit:
 		return prose.Sentence("that " + x.Cause.Assumption())
 	case slices.ContainsFunc(f.Windows, func(w facts.Window) bool { return w.Hits > 0 && w.From <= max(x.From, x.To) }):

@@ -153,7 +153,7 @@ func (t tokens) words(g grant) string {
 		return fmt.Sprintf("; the key's value is the time at which this lease ends, by c%d's clock", g.Client)
 	case t.use == oneForAll && !known:
 		t.names[g.Value] = ""
-		return fmt.Sprintf("; the key's value is `%s`, whoever holds it", ShortArg(g.Value))
+		return fmt.Sprintf("; the key's value is `%s` for every holder", ShortArg(g.Value))
 	case t.use != oneEach && t.use != perAttempt:
 		return ""
 	}
@@ -226,7 +226,7 @@ func (t *teller) look(c history.Command) string {
 	case (name == "GET" || name == "HGET") && t.Claims.ClientClock:
 		return fmt.Sprintf("c%d's %s read the time in the key: by c%d's clock it was over", c.Client, name, c.Client)
 	case name == "SETNX" && c.Reply == "1":
-		return fmt.Sprintf("c%d's SETNX set the key on %s, as yet without a TTL", c.Client, c.Node)
+		return fmt.Sprintf("c%d's SETNX set the key on %s, still without a TTL", c.Client, c.Node)
 	}
 	return ""
 }

@@ -124,7 +124,7 @@ var lossWords = map[history.PrimaryLoss]string{
 }
 
 func splitWords(w history.Window, i history.Impact) string {
-	return fmt.Sprintf("%s served by %s, the others by the old primary, %s; of the old primary %s lost",
+	return fmt.Sprintf("%s served by %s, the others by the old primary, %s; the old primary lost %s",
 		prose.List(clientNames(w.Clients)), prose.List(w.Nodes), lastedWords(i), counted(i.Writes, "acknowledged write"))
 }
 
@@ -132,9 +132,9 @@ func clockWords(w history.Window, i history.Impact) string {
 	text := fmt.Sprintf("the clock was %s %s", offsetWords(i.Offset), lastedWords(i))
 	switch {
 	case len(w.Nodes) > 0:
-		text += fmt.Sprintf(": that moved the lives of %s, setting it right those of %s", counted(i.Shifted, "key"), counted(i.ShiftedBack, "key"))
+		text += fmt.Sprintf(": the jump changed the lives of %s, the correction those of %s", counted(i.Shifted, "key"), counted(i.ShiftedBack, "key"))
 		if i.Read > 0 {
-			text += fmt.Sprintf("; %s without a life may count until a time that was reckoned by it", counted(i.Read, "key"))
+			text += fmt.Sprintf("; %s without a TTL may hold a deadline computed from this clock", counted(i.Read, "key"))
 		}
 		return text
 	case i.Holding:

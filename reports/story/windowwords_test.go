@@ -53,9 +53,9 @@ func TestAWindowIsToldFromItsFacts(t *testing.T) {
 		{history.Window{Effect: history.Promoted, Impact: struckAt(func(i *history.Impact) {
 			i.Handover = &history.Handover{From: "n0", To: "n1", How: history.PrimaryOutvoted, Told: reporttest.MS(1510)}
 		})}, place + ": n0 reached by clients only, from 0.060 s for 1.44 s; n1 elected, clients told by 1.510 s: it has all that the old primary had"},
-		{history.Window{Effect: history.Parted, Clients: []int{1, 2}, Nodes: []string{"n1"}, Impact: struckAt(func(i *history.Impact) { i.Writes = 1 })}, place + ": c1 and c2 served by n1, the others by the old primary, from 0.060 s for 1.44 s; of the old primary 1 acknowledged write lost"},
+		{history.Window{Effect: history.Parted, Clients: []int{1, 2}, Nodes: []string{"n1"}, Impact: struckAt(func(i *history.Impact) { i.Writes = 1 })}, place + ": c1 and c2 served by n1, the others by the old primary, from 0.060 s for 1.44 s; the old primary lost 1 acknowledged write"},
 		{history.Window{Effect: history.ClockSet, Clients: []int{0}, Impact: struckAt(func(i *history.Impact) { i.Offset, i.Attempts, i.Holding = -2*time.Second, 2, true })}, place + ": the clock was 2 s behind from 0.060 s for 1.44 s; with it, it held the lock, and asked for it 2 times"},
-		{history.Window{Effect: history.ClockSet, Nodes: []string{"n0"}, Impact: struckAt(func(i *history.Impact) { i.Offset, i.Shifted = time.Minute, 1 })}, place + ": the clock was 60 s ahead from 0.060 s for 1.44 s: that moved the lives of 1 key, setting it right those of 0 keys"},
+		{history.Window{Effect: history.ClockSet, Nodes: []string{"n0"}, Impact: struckAt(func(i *history.Impact) { i.Offset, i.Shifted = time.Minute, 1 })}, place + ": the clock was 60 s ahead from 0.060 s for 1.44 s: the jump changed the lives of 1 key, the correction those of 0 keys"},
 		{history.Window{Effect: history.Flushed, Impact: struckAt(func(i *history.Impact) { i.Scripts, i.From = 2, 0 })}, place + " at 0.060 s: 2 scripts thrown away"},
 		{history.Window{Effect: history.Evicted, Impact: struckAt(func(i *history.Impact) { i.Keys, i.From = []history.KeyFate{fate(history.FateEvicted, false)}, 0 })}, place + " at 0.060 s: n0 evicted orders"},
 		{history.Window{Effect: history.SlotMoved, Impact: struckAt(func(i *history.Impact) {

@@ -50,7 +50,7 @@ func TestANodeThatDiesUnaskedIsNamed(t *testing.T) {
 		<-ctx.Done()
 		return errors.New("what the body made of it")
 	})
-	if err == nil || !strings.Contains(err.Error(), "node n0 died unasked: exit status 137; its last log line: Ready to accept") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "node n0 died unexpectedly: exit status 137; its last log line: Ready to accept") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want one line that names n0, its end and its last log line", err)
 	}
 }

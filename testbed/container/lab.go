@@ -46,7 +46,7 @@ type Lab struct {
 // runs trials in the lab.
 func OpenLab(ctx context.Context, parallel int) (*Lab, error) {
 	if parallel > 1 {
-		return nil, fmt.Errorf("%d trials at a time: the lab bears one", parallel)
+		return nil, fmt.Errorf("%d trials at a time: the lab can run only one", parallel)
 	}
 	e, err := connect(ctx)
 	if err != nil {
@@ -166,7 +166,7 @@ func (l *lab) takeOver() error {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return errors.New("somebody else drives the lab: it bears one run at a time")
+		return errors.New("another process uses the lab, which can serve only one run at a time")
 	}
 	l.lock = f
 	return nil

@@ -107,11 +107,11 @@ func (t *told) write(runs func() bool) {
 		if !runs() {
 			return
 		}
-		t.of.remark("the connection broke: what the node executes from here on is not known")
+		t.of.remark("the connection broke: commands after this line are missing")
 		if !t.again(runs) {
 			return
 		}
-		t.of.remark("the node tells again what it executes")
+		t.of.remark("the connection is back: the node's commands follow again")
 	}
 }
 

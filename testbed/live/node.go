@@ -151,9 +151,9 @@ func (n *node) addr() string { return n.latest().Addr() }
 // ended returns the words for a server's unexpected end.
 func ended(s Server) string {
 	if _, ok := s.(Remote); ok {
-		return "is out of the trial"
+		return "cannot be used any more"
 	}
-	return "died unasked"
+	return "died unexpectedly"
 }
 
 // dial connects to the server.

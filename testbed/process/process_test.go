@@ -122,7 +122,7 @@ func TestANodeThatDiesUnaskedIsNamed(t *testing.T) {
 		<-ctx.Done()
 		return errors.New("what the body made of it")
 	})
-	if err == nil || !strings.Contains(err.Error(), "node n1 died unasked: ") || strings.Contains(err.Error(), "\n") ||
+	if err == nil || !strings.Contains(err.Error(), "node n1 died unexpectedly: ") || strings.Contains(err.Error(), "\n") ||
 		!strings.Contains(err.Error(), "last log line") {
 		t.Errorf("got %v, want one line that names n1 and its last log line", err)
 	}
@@ -172,7 +172,7 @@ func TestASentinelThatDiesUnaskedIsNamed(t *testing.T) {
 		<-ctx.Done()
 		return errors.New("what the body made of it")
 	})
-	if err == nil || !strings.Contains(err.Error(), "node s1 died unasked: ") {
+	if err == nil || !strings.Contains(err.Error(), "node s1 died unexpectedly: ") {
 		t.Errorf("got %v, want one that names s1", err)
 	}
 }

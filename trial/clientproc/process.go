@@ -229,7 +229,7 @@ func (p *process) death() *Death {
 	if p.asked {
 		return nil
 	}
-	d := &Death{Client: p.id, How: "nobody knows how", Garbled: p.garbled.Load()}
+	d := &Death{Client: p.id, How: "exit status unknown", Garbled: p.garbled.Load()}
 	if s := p.cmd.ProcessState; s != nil {
 		d.How, d.Exited = s.String(), s.Exited()
 	}

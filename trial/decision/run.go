@@ -64,7 +64,7 @@ type Decision struct {
 const firstRound = 24
 
 // ErrNotDecided is wrapped by the error of Run if there is no Decision.
-var ErrNotDecided = errors.New("nobody can tell when it was decided")
+var ErrNotDecided = errors.New("the moment of decision is unknown")
 
 // Run finds when the worst flaw of a violated trial became certain. It runs continuations of the
 // trial, parallel at a time. First it cuts at events spread over the time until the flaw showed.

@@ -22,9 +22,9 @@ type NotShrunk string
 // Reasons of trials that did not repeat when they were run again.
 const (
 	// NotShown: the original does not show the flaw, so there is nothing to shrink.
-	NotShown NotShrunk = "the trial does not show the same when it is run again"
+	NotShown NotShrunk = "the trial does not show the same flaw when it runs again"
 	// Varied: the smallest trial had a different history in its second run.
-	Varied NotShrunk = "the smallest trial was another when it was run again"
+	Varied NotShrunk = "the smallest trial had a different history when it ran again"
 )
 
 // Error implements error.

@@ -81,7 +81,7 @@ func startProcess(ctx context.Context, argv, env []string) (*process, error) {
 	a, err := readAnswer(w.lines)
 	off()
 	if err == nil && !a.Ready {
-		err = errors.New("it does not speak as one")
+		err = errors.New("its first answer is not that of a worker")
 	}
 	if err == nil && w.killed == "" && ctx.Err() == nil {
 		return w, nil
@@ -259,7 +259,7 @@ func (w *process) signal(s syscall.Signal) {
 // end waits for a dead process, or kills a live one, and returns how it died.
 func (w *process) end() *crash.Death {
 	w.leave()
-	d := &crash.Death{How: "nobody knows how", Killed: w.killed}
+	d := &crash.Death{How: "exit status unknown", Killed: w.killed}
 	if w.garbled {
 		d.Killed = crash.Garbled
 	}

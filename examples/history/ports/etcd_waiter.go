@@ -20,7 +20,7 @@ var etcdWaiter = bug.Bug{
 	Link:     "https://github.com/etcd-io/etcd/issues/11456",
 	Mended:   "3.5.0 (b14c7cd44)",
 	Language: "Go",
-	Story:    "Who had waited until all before it had left held the lock, without a look at its own lease, which may have ended meanwhile. (The queue is on Redis here.) Exclusion by race shows under client-pause in both versions: the oracle takes joining the queue for the grant, so that it knows no limit for a holder of such a lock that is frozen for too long.",
+	Story:    "A client that had waited for all earlier clients to leave took the lock without checking its own lease, which may have ended during the wait. (In this port the queue is on Redis.) Exclusion by race shows under client-pause in both versions: the oracle takes joining the queue for the grant, so it cannot classify the late holder as a limit.",
 	Options:  locktest.Options{Blocking: true, Renews: true},
 	Before:   queued(false),
 	After:    queued(true),

@@ -19,7 +19,7 @@ var goredisRetry = bug.Bug{
 	Link:     "https://github.com/eyjian/r3c/pull/17",
 	Mended:   "#17",
 	Language: "C++",
-	Story:    "A SETNX whose reply was lost was sent again by the client library, and then said that the lock was taken: by the caller itself (as go-redis does, redis/go-redis #2985). Either way the key keeps all out until it expires, which a lost reply does to any lease.",
+	Story:    "When the reply to SETNX was lost, the client library sent SETNX again, and the second reply said that the lock was taken: the caller itself had taken it. (go-redis does the same, redis/go-redis #2985.) In both versions the key keeps all clients out until it expires, as after a lost reply in any lease.",
 	Before:   retried(3),
 	After:    retried(-1),
 }

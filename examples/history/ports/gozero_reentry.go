@@ -22,7 +22,7 @@ var gozeroReentry = bug.Bug{
 	Link:     "https://github.com/zeromicro/go-zero/pull/1704",
 	Mended:   "1.3.2",
 	Language: "Go",
-	Story:    "Taking the lock once more was only counted, without a word to Redis: it succeeded although the lease had ended and others had the lock. (The mend was to count no more: re-entry prolongs the lease, and the first release frees the lock.)",
+	Story:    "Re-entry increased a local counter and sent nothing to Redis: it succeeded even after the lease had ended and another client had the lock. (The fix removed the counter: re-entry prolongs the lease, and the first release frees the lock.)",
 	Options:  locktest.Options{Reentrant: true},
 	Before:   gozero(func(rdb *redis.Client) reentrant { return &gozeroCounted{rdb: rdb, id: rand.Text()} }),
 	After:    gozero(func(rdb *redis.Client) reentrant { return &gozeroAsked{rdb: rdb, id: rand.Text()} }),

@@ -20,7 +20,7 @@ var hieroQueue = bug.Bug{
 	Link:     "https://github.com/hiero-ledger/hiero-json-rpc-relay/pull/4726",
 	Mended:   "0.75.0",
 	Language: "TypeScript",
-	Story:    "Who waited stood in a list, and only the first in it tried to take the lock: one that died while it waited kept all out for ever.",
+	Story:    "Waiting clients stood in a list, and only the first one tried to take the lock: a client that died while it was first in the list kept all others out for ever.",
 	Options:  locktest.Options{Blocking: true},
 	Before:   hieroQueued(hieroLock{}),
 	After:    hieroQueued(hieroLock{heartbeats: true}),

@@ -13,7 +13,7 @@ var hieroRejoin = bug.Bug{
 	Link:     "https://github.com/hiero-ledger/hiero-json-rpc-relay/pull/5287",
 	Mended:   "0.77.0",
 	Language: "TypeScript",
-	Story:    "The next in the queue removed a waiter that had been paused for a while, which then waited for ever for a turn that could not come. Its trials are undecided and not violations, under client-pause, eviction and others: the liveness oracle blames keys that keep clients out, and here none does.",
+	Story:    "The next client in the queue removed a waiting client that had been paused. The removed client then waited for ever for its turn. The trials under client-pause, eviction and other faults are undecided, not violated: the liveness oracle blames keys that keep clients out, and here no key does.",
 	Options:  locktest.Options{Blocking: true},
 	Before:   hieroQueued(hieroLock{heartbeats: true}),
 	After:    hieroQueued(hieroLock{heartbeats: true, rejoins: true}),

@@ -16,7 +16,7 @@ var hilarySetEx = bug.Bug{
 	Link:     "https://github.com/oaeproject/Hilary/pull/793",
 	Mended:   "4.2.2",
 	Language: "JavaScript",
-	Story:    "Whoever found the lock held made sure that it had a TTL, and wrote it again if TTL said that there was none, which Redis also said if there was no key: a lock that was released meanwhile came back. (Here the key goes by eviction.)",
+	Story:    "A client that found the lock held asked for the key's TTL, and wrote the key again if Redis answered that it had none. Redis gave the same answer for a missing key: a lock that was released between the two commands came back. (In this trial an eviction removes the key.)",
 	Before:   on(func(rdb *redis.Client) lock { return ensured(rdb, false) }),
 	After:    on(func(rdb *redis.Client) lock { return ensured(rdb, true) }),
 	Fault:    "eviction", Flaw: "liveness by orphaned-key",

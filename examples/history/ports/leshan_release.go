@@ -16,7 +16,7 @@ var leshanRelease = bug.Bug{
 	Link:     "https://github.com/eclipse-leshan/leshan/pull/837",
 	Mended:   "1.0.1",
 	Language: "Java",
-	Story:    "Release compared by GET and deleted by DEL. The mend watches the key and deletes it in a transaction.",
+	Story:    "Release compared by GET and deleted by DEL. The fix watches the key and deletes it in a transaction.",
 	Before: on(func(rdb *redis.Client) lock {
 		return lock{acquire: setNX(rdb), release: getThenDelete(rdb)}
 	}),

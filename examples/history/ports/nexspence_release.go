@@ -13,7 +13,7 @@ var nexspenceRelease = bug.Bug{
 	Link:     "https://github.com/nexspence/nexspence/issues/223",
 	Mended:   "#226",
 	Language: "Go",
-	Story:    "Acquire stored a token that Release never read: a cleanup that took longer than its lease freed the lock of the node that went on with it.",
+	Story:    "Acquire stored a token that Release never read: a cleanup that took longer than its lease freed the lock of the node that had taken over.",
 	Before: on(func(rdb *redis.Client) lock {
 		return lock{acquire: setNX(rdb), release: deleteAny(rdb)}
 	}),

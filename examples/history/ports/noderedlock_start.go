@@ -17,7 +17,7 @@ var noderedlockStart = bug.Bug{
 	Link:     "https://github.com/mike-marcacci/node-redlock/issues/299",
 	Mended:   "5dd9e28 (#274)",
 	Language: "TypeScript",
-	Story:    "The lease was counted from the first of several attempts, so that a caller that had waited was told too early an end, even one in the past. Holders stop too early: that is safe, and no oracle asks for more.",
+	Story:    "The lease was counted from the first of several attempts, so a caller that had waited got a deadline that was too early, or even past. Holders stop too early: that is safe, and no oracle reports it.",
 	Options:  five,
 	Before:   retriedFrom(func(first, _ time.Time) time.Time { return first }),
 	After:    retriedFrom(func(_, last time.Time) time.Time { return last }),

@@ -16,7 +16,7 @@ var pythonredislockExtend = bug.Bug{
 	Link:     "https://github.com/ionelmc/python-redis-lock/pull/31",
 	Mended:   "3.0.0",
 	Language: "Python",
-	Story:    "Extend looked at the key's TTL, and not at its owner: a holder whose lease had ended prolonged the lease of the next one, and went on.",
+	Story:    "Extend checked the key's TTL, but not its owner: a holder whose lease had ended prolonged the next holder's lease and went on.",
 	Before: on(func(rdb *redis.Client) lock {
 		return lock{acquire: setNX(rdb), release: deleteOwn(rdb), extend: func(ctx context.Context, key, _ string, ttl time.Duration) (bool, error) {
 			return did(expireAny.Run(ctx, rdb, []string{key}, ttl.Milliseconds()).Int64())

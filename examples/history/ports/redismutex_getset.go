@@ -19,7 +19,7 @@ var redismutexGetSet = bug.Bug{
 	Link:     "https://github.com/kenn/redis-mutex/pull/6",
 	Mended:   "2.1.1",
 	Language: "Ruby",
-	Story:    "A client whose SETNX failed, and whose GET then found no key since its holder had left, took that for an expired lease: its GETSET overwrote the value of whoever had come meanwhile, who could not unlock any more. It takes three clients within two commands, which no named schedule brings about.",
+	Story:    "A client's SETNX failed, the holder released the lock, and the client's GET found no key. The client took the missing key for an expired lease: its GETSET overwrote the value of a third client that had taken the lock, and the third client could no longer unlock. This takes three clients within two commands, and no named schedule does that.",
 	Options:  locktest.Options{WallClock: true},
 	Before:   timed(func(rdb *redis.Client, now func() time.Time) lock { return mutex(rdb, now, false) }),
 	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return mutex(rdb, now, true) }),

@@ -19,7 +19,7 @@ var redisobjectsUnits = bug.Bug{
 	Link:     "https://github.com/nateware/redis-objects/issues/234",
 	Mended:   "1.4.3",
 	Language: "Ruby",
-	Story:    "The end of the lease was computed from milliseconds taken for seconds: a holder thought for a thousand leases that the key was still its own to delete.",
+	Story:    "The end of the lease was computed from milliseconds taken for seconds: for a thousand leases, a holder considered the key its own and deleted it at release.",
 	Options:  locktest.Options{WallClock: true},
 	Before: timed(func(rdb *redis.Client, now func() time.Time) lock {
 		return untilEnd(rdb, now, time.Second/time.Millisecond)

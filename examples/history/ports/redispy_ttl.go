@@ -16,7 +16,7 @@ var redispyTTL = bug.Bug{
 	Link:     "https://github.com/redis/redis-py/commit/2139d817",
 	Mended:   "08d37bd",
 	Language: "Python",
-	Story:    "A script that was rewritten for SET NX PX had its two branches exchanged: a lock with a timeout was set without one, and stayed for ever when its holder died.",
+	Story:    "A script rewritten for SET NX PX had its two branches exchanged: a lock with a timeout was set without a TTL, and stayed for ever when its holder died.",
 	Before: on(func(rdb *redis.Client) lock {
 		return lock{acquire: func(ctx context.Context, key, token string, _ time.Duration) (bool, error) {
 			return rdb.SetNX(ctx, key, token, 0).Result()

@@ -15,7 +15,7 @@ var redispyWatch = bug.Bug{
 	Link:     "https://github.com/redis/redis-py/pull/1031",
 	Mended:   "3.0.0",
 	Language: "Python",
-	Story:    "Release watched the key, compared and deleted it, but opened no MULTI: the WATCH watched nothing, and after a lease that ended in between DEL freed the next holder's lock.",
+	Story:    "Release watched the key, compared and deleted it, but sent no MULTI, so the WATCH had no effect: if the lease ended before the DEL, the DEL freed the next holder's lock.",
 	Before: on(func(rdb *redis.Client) lock {
 		return lock{acquire: setNX(rdb), release: watchThenDelete(rdb)}
 	}),

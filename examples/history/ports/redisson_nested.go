@@ -13,7 +13,7 @@ var redissonNested = bug.Bug{
 	Link:     "https://github.com/redisson/redisson/issues/891",
 	Mended:   "2.9.3",
 	Language: "Java",
-	Story:    "A writer that took the lock for reading as well, and released that, removed the whole lock: it worked on as the writer, and others got in. (The adapter takes the lock for writing, and for reading while it has it.)",
+	Story:    "A writer that also took the lock for reading, and released the read lock, removed the whole lock: it still worked as the writer, and others got in. (The adapter takes the lock for writing, and then also for reading.)",
 	Options:  locktest.Options{Reentrant: true},
 	Before:   redisson292.nested(rwClient.write, rwClient.read),
 	After:    redisson293.nested(rwClient.write, rwClient.read),

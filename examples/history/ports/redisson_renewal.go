@@ -18,7 +18,7 @@ var redissonRenewal = bug.Bug{
 	Link:     "https://github.com/redisson/redisson/issues/597",
 	Mended:   "2.4.0",
 	Language: "Java",
-	Story:    "The watchdog renewed the key without a look at its owner: after a pause it kept the next holder's lock alive, and went on with it for ever.",
+	Story:    "The watchdog renewed the key without checking its owner: after a pause it kept the next holder's lock alive for ever.",
 	Options:  locktest.Options{Renews: true},
 	Before: on(func(rdb *redis.Client) lock {
 		return hashLock(rdb, redis.NewScript(`return redis.call('pexpire', KEYS[1], ARGV[1])`))

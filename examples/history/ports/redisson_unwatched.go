@@ -13,7 +13,7 @@ var redissonUnwatched = bug.Bug{
 	Link:     "https://github.com/redisson/redisson/issues/1604",
 	Mended:   "2.13.1 and 3.8.1",
 	Language: "Java",
-	Story:    "The watchdog renewed the lock, but not the key that says how long a reader's lease lasts: the next reader that left removed the lock while others still read.",
+	Story:    "The watchdog renewed the lock, but not the key with the end of a reader's lease: the next reader that left removed the lock while others still read.",
 	Options:  locktest.Options{Renews: true},
 	Before:   redisson355.watched(renewOwnField).subject(),
 	After:    redisson355.watched(renewReaders(allOwners)).subject(),

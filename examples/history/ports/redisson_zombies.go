@@ -13,7 +13,7 @@ var redissonZombies = bug.Bug{
 	Link:     "https://github.com/redisson/redisson/pull/7098",
 	Mended:   "4.4.0",
 	Language: "Java",
-	Story:    "A reader's watchdog renewed the leases of all readers, and so of those that had died: as long as others read, no lease of theirs ended.",
+	Story:    "A reader's watchdog renewed the leases of all readers, dead ones too: as long as any reader was alive, a dead reader's lease did not end.",
 	Options:  locktest.Options{Renews: true},
 	Before:   redisson3440.watched(renewReaders(allOwners)).subject(),
 	After:    redisson3440.watched(renewReaders(ownOnly)).subject(),

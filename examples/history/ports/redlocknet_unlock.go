@@ -18,7 +18,7 @@ var redlocknetUnlock = bug.Bug{
 	Link:     "https://github.com/samcook/RedLock.net/pull/64",
 	Mended:   "2.3.0",
 	Language: "C#",
-	Story:    "Nothing kept the timer that extends the lease and Dispose apart, and the script that extends sets a key that is not there: the lock of a holder that had released it came back. The timer has to fire during a release, and holders seldom work for just half a lease. One of two runs of this suite met it, under `eviction`, when both came at one instant; the same trial did not show it again.",
+	Story:    "The timer that extends the lease could run at the same time as Dispose, and the script that extends also sets a missing key: a released lock came back. The timer has to fire during a release, and holders seldom work for just half a lease. One of two runs of this suite showed the bug, under `eviction`, when the timer and the release came at the same instant; the same trial did not show it again.",
 	Varies:   true,
 	Options:  locktest.Options{Renews: true},
 	Before:   on(func(rdb *redis.Client) lock { return keptAlive(rdb, false) }),

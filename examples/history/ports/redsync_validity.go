@@ -21,7 +21,7 @@ var redsyncValidity = bug.Bug{
 	Link:     "https://github.com/go-redsync/redsync/pull/71",
 	Mended:   "v4.4.0",
 	Language: "Go",
-	Story:    "Extend did not look at how long it had taken: it reported success although the first of its keys had expired while it waited for the last node (as Valid did, #72). No reply comes that late where commands have timeouts of seconds and leases last for 30 s.",
+	Story:    "Extend did not check how long it had taken: it reported success even if its first keys had expired while it waited for the last node (Valid had the same bug, #72). With timeouts of seconds and leases of 30 s, no reply comes that late.",
 	Options:  five,
 	Before:   extended(false),
 	After:    extended(true),

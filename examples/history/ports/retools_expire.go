@@ -20,7 +20,7 @@ var retoolsExpire = bug.Bug{
 	Link:     "https://github.com/bbangert/retools/commit/b817891",
 	Mended:   "0.3",
 	Language: "Python",
-	Story:    "EXPIRE was given the time at which the lease ends instead of how long it lasts: no key expired by itself, so that each lock of a dead holder was taken over by GETSET, which those who come too late send as well.",
+	Story:    "EXPIRE was given the time at which the lease ends instead of its duration, so no key expired. Clients therefore took over every dead holder's lock by GETSET, and a client that comes too late also overwrites the key by its GETSET.",
 	Options:  locktest.Options{WallClock: true},
 	Before:   timed(func(rdb *redis.Client, now func() time.Time) lock { return byTimestamp(rdb, now, true) }),
 	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return byTimestamp(rdb, now, false) }),

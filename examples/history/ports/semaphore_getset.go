@@ -20,7 +20,7 @@ var semaphoreGetSet = bug.Bug{
 	Link:     "https://github.com/dv/redis-semaphore/issues/23",
 	Mended:   "0.3.1",
 	Language: "Ruby",
-	Story:    "Whoever asked for the mutex did so by GETSET, which takes the TTL off the key: once somebody else had asked, the mutex of a holder that died was locked for ever.",
+	Story:    "Every attempt to take the mutex used GETSET, which removes the key's TTL: after another client's attempt, the mutex of a dead holder was locked for ever.",
 	Options:  locktest.Options{WallClock: true},
 	Before: on(func(rdb *redis.Client) lock {
 		acquire := func(ctx context.Context, key, _ string, ttl time.Duration) (bool, error) {

@@ -18,7 +18,7 @@ var semaphoreReacquire = bug.Bug{
 	Link:     "https://github.com/swarthy/redis-semaphore/commit/3f70489",
 	Mended:   "5.3.1",
 	Language: "TypeScript",
-	Story:    "A refresh that found no key set it again: a holder that had been away took a lock back that others may have held and released meanwhile, and was not told that it had lost it. Without a time until which it is held, such a lock only has limits when a client is frozen.",
+	Story:    "A refresh that found no key set the key again: a holder that had been paused took the lock back, although other clients may have held it during the pause, and did not learn that it had lost it. Such a lock claims no deadline, so a frozen client shows only limits.",
 	Options:  locktest.Options{Renews: true},
 	Before:   on(func(rdb *redis.Client) lock { return refreshed(rdb, setOwnOrNew(rdb)) }),
 	After:    on(func(rdb *redis.Client) lock { return refreshed(rdb, extendOwn(rdb)) }),

@@ -19,7 +19,7 @@ var servicestackGetSet = bug.Bug{
 	Link:     "https://github.com/ServiceStack/ServiceStack.Redis/pull/215",
 	Mended:   "4.0.44",
 	Language: "C#",
-	Story:    "Of two clients that found an expired lease, the one whose GETSET came second gave up, but its value stayed: it was the end of a lease that nobody had.",
+	Story:    "Two clients found an expired lease. The client whose GETSET came second gave up, but its value stayed in the key: the end of a lease that nobody held.",
 	Options:  locktest.Options{WallClock: true},
 	Before: timed(func(rdb *redis.Client, now func() time.Time) lock {
 		return takenOver(rdb, now, func(ctx context.Context, tx *redis.Tx, key, old, end string) (bool, error) {

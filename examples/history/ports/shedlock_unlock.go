@@ -16,7 +16,7 @@ var shedlockUnlock = bug.Bug{
 	Link:     "https://github.com/lukas-krecan/ShedLock/issues/2583",
 	Mended:   "6.7.0",
 	Language: "Java",
-	Story:    "Unlock was a bare DEL, and extend a SET XX with a new value: after its lease a job freed, or took, the lock of the job that came next.",
+	Story:    "Unlock was a bare DEL, and extend was a SET XX with a new value: a job whose lease had ended freed or took over the next job's lock.",
 	Before: on(func(rdb *redis.Client) lock {
 		return lock{
 			acquire: setNX(rdb),

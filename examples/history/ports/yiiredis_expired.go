@@ -19,7 +19,7 @@ var yiiredisExpired = bug.Bug{
 	Link:     "https://github.com/phpnode/YiiRedis/pull/18",
 	Mended:   "613e969",
 	Language: "PHP",
-	Story:    "Whoever found that the lease had ended had the lock, without writing that anywhere: all who asked after a holder that died got in together.",
+	Story:    "A client that found an expired lease took the lock without writing anything to Redis: after a holder died, all clients that asked got in together.",
 	Options:  locktest.Options{WallClock: true},
 	Before:   timed(func(rdb *redis.Client, now func() time.Time) lock { return arMutex(rdb, now, false) }),
 	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return arMutex(rdb, now, true) }),

@@ -29,7 +29,7 @@ var bugs = map[string]bug.Bug{
 		Link:     "https://github.com/go-redsync/redsync/commit/5e3c32b",
 		Mended:   "v4.0.4",
 		Language: "Go",
-		Story:    "Unlock and Extend compared the script's answer, an int64 in an interface, with the wrong type: they said that all had gone well, whatever the answer.",
+		Story:    "Unlock and Extend compared the script's answer, an int64 in an interface, with the wrong type: they reported success whatever the script had answered.",
 		Command:  "cd redsync && go test -v -modfile=v4.0.3.mod .",
 		Fault:    "none", Flaw: "extension by lease-outlived",
 	},

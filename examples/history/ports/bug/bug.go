@@ -75,7 +75,7 @@ func (b Bug) Gone(t *testing.T) (left []string) {
 	for _, f := range b.check(t, b.After).Faults {
 		for _, flaw := range flaws(f) {
 			if f.Fault == b.Fault && flaw == b.Flaw || !b.Left {
-				t.Errorf("under %s the mended version has %s:\n%v", f.Fault, flaw, f.Violation)
+				t.Errorf("under %s the fixed version has %s:\n%v", f.Fault, flaw, f.Violation)
 			}
 			left = append(left, flaw)
 		}
@@ -145,12 +145,12 @@ func (b Bug) Print(measured string) {
 func (b Bug) print(measured string, left []string) {
 	story := b.Story
 	if len(left) > 0 {
-		story += " The mended version still had " + strings.Join(left, ", ") + "."
+		story += " The fixed version still had " + strings.Join(left, ", ") + "."
 	}
 	command := cmp.Or(b.Command, "cd ports && go test -v -run /"+b.Name+" .")
 	fmt.Printf("ROW | %s | %s | %s | %s | `%s` |\n", b.link(), b.Language, measured, story, command)
 }
 
 func (b Bug) link() string {
-	return fmt.Sprintf("`%s`: [%s](%s), mended in %s", b.Name, b.Title, b.Link, b.Mended)
+	return fmt.Sprintf("`%s`: [%s](%s), fixed in %s", b.Name, b.Title, b.Link, b.Mended)
 }
