@@ -258,7 +258,7 @@ func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 			ask(o.Invoke.Time, o.Lease())
 		}
 	}
-	for _, t := range g.Lives() {
+	for _, t := range g.Terms() {
 		if t.Client == g.Client && t.Cmd >= 0 && rp.Commands[t.Cmd].Op < 0 && rp.Commands[t.Cmd].Replied > 0 && rp.Commands[t.Cmd].Replied < p.Invoke.Time {
 			ask(rp.Commands[t.Cmd].Sent, history.Lease{})
 		}

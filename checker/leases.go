@@ -101,7 +101,7 @@ const termSlack = 2 * time.Millisecond
 // greater.
 func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since, by := g.At.Lo, g.Cmd
-	for _, t := range g.Lives() {
+	for _, t := range g.Terms() {
 		if t.Client == g.Client && t.At.Lo <= at && t.At.Lo > since {
 			since, by = t.At.Lo, t.Cmd
 		}
@@ -263,7 +263,7 @@ func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted t
 
 // ownLife returns the last term that the grant's owner gave it; nil if there is none.
 func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
-	for _, t := range g.Lives() {
+	for _, t := range g.Terms() {
 		if t.Client == g.Client {
 			own = t
 		}
@@ -273,8 +273,8 @@ func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
 
 // renewalLost explains a key that expired because its node had lost a renewal of it.
 func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
-	for i, t := range first.Lives() {
-		if i == first.LifeCount()-1 {
+	for i, t := range first.Terms() {
+		if i == first.TermCount()-1 {
 			break
 		}
 		if last.Event < 0 || t.Cmd < 0 || t.At.Lo > last.At.Lo || t.Mortal && t.Fair.Lo <= granted {

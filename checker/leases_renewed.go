@@ -282,12 +282,12 @@ func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {
 		return false
 	}
-	for i := 1; i < g.LifeCount(); i++ {
-		t := g.Life(i)
+	for i := 1; i < g.TermCount(); i++ {
+		t := g.Term(i)
 		if t.Cmd != pos || !t.Mortal || t.Event >= 0 {
 			continue
 		}
-		if g.Life(i-1).Mortal || g.AnyLife(func(earlier *keyspace.Term) bool { return earlier.Mortal && earlier.At.Hi < t.At.Lo }) {
+		if g.Term(i-1).Mortal || g.AnyTerm(func(earlier *keyspace.Term) bool { return earlier.Mortal && earlier.At.Hi < t.At.Lo }) {
 			return false
 		}
 		asked := p.Invoke.Time
@@ -299,8 +299,8 @@ func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 		if t.Fair.Hi >= asked+rp.Claims.TTL-termSlack {
 			return true
 		}
-		for j := i + 1; j < g.LifeCount(); j++ {
-			if own := g.Life(j); own.Client == g.Client && own.At.Hi < t.Fair.Lo {
+		for j := i + 1; j < g.TermCount(); j++ {
+			if own := g.Term(j); own.Client == g.Client && own.At.Hi < t.Fair.Lo {
 				return true
 			}
 		}

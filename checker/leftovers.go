@@ -223,7 +223,7 @@ func (rp *replay) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keys
 	}
 	n := 0
 	var last *keyspace.Term
-	for i, t := range l.Lives() {
+	for i, t := range l.Terms() {
 		if i == 0 || t.At.Lo < start || t.Cmd < 0 || rp.Commands[t.Cmd].Op == l.Op || !rp.unowned(t, l) {
 			continue
 		}

@@ -54,7 +54,7 @@ type Grant struct {
 	Over    *Grant
 	OverSeq int
 	End     *End // nil if the grant outlived the history
-	lives   trail[Term]
+	terms   trail[Term]
 	counted bool          // the grant is a share in a count
 	base    bool          // the grant is no share: it initialised a count that goes down
 	values  trail[string] // all values that the grant has had, since an older one may come back

@@ -190,7 +190,7 @@ func grantLine(e history.Evidence, g *Grant) string {
 		}
 	}
 	b.WriteString(" to")
-	for i, t := range g.Lives() {
+	for i, t := range g.Terms() {
 		if i > 0 {
 			b.WriteString(",")
 		}

@@ -346,5 +346,5 @@ func (t *teller) lifeOf(h checker.Hold) (life time.Duration, seen bool) {
 	if !ok {
 		return 0, false
 	}
-	return t.Became.LifeOf(acquire.Invoke.Index)
+	return t.Became.TTLOf(acquire.Invoke.Index)
 }
