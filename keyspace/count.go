@@ -21,9 +21,9 @@ func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, cou
 	if counters[name] {
 		return b - a, true
 	}
-	handed := r.handed(by.pos, is)
+	argument := r.isArgument(by.pos, is)
 	next := b-a == 1 || b-a == -1
-	return b - a, scripted[name] && (!handed || next) && !r.set[at]
+	return b - a, scripted[name] && (!argument || next) && !r.set[at]
 }
 
 // findSet finds the places whose numbers scripts set rather than count. In such a place,
@@ -45,7 +45,7 @@ func (r *reader) findSet() {
 					continue
 				}
 				twice := c.After.Expires > 0 && r.standsForEver(effects, at.Key, s.value)
-				if !counters[r.name(pos)] && (twice || r.handed(pos, s.value)) {
+				if !counters[r.name(pos)] && (twice || r.isArgument(pos, s.value)) {
 					r.set[at] = true
 				} else {
 					counts[at] = true
@@ -58,8 +58,8 @@ func (r *reader) findSet() {
 	}
 }
 
-// handed reports whether the text is one of the command's arguments, other than numkeys.
-func (r *reader) handed(pos int, text string) bool {
+// isArgument reports whether the text is one of the command's arguments, other than numkeys.
+func (r *reader) isArgument(pos int, text string) bool {
 	for i, arg := range r.Commands[pos].Args {
 		if string(arg) == text && i != 2 {
 			return true

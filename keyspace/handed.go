@@ -40,7 +40,7 @@ func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	}
 	token := s.value
 	if _, err := strconv.ParseFloat(token, 64); token == "" || err == nil { // empty, a count or a time
-		if token = s.name; r.handed(by.pos, token) {
+		if token = s.name; r.isArgument(by.pos, token) {
 			return by, "", false // the command names the member itself
 		}
 	}
