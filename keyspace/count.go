@@ -92,7 +92,7 @@ var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EX
 // grant ends. If it gives a share back, its own share ends, or another client's if it has
 // none. When a count that goes up reaches zero, all its shares end.
 func (r *reader) count(n *node, k *keyState, key string, s spot, p *placeState, step int64, by actor) (struck []*Grant) {
-	p.tell(s.value)
+	p.addNumber(s.value)
 	is, _ := strconv.ParseInt(s.value, 10, 64)
 	down := r.down[KeyPlace{key, s.name}]
 	if r.takes(KeyPlace{key, s.name}, step, is, by) {
@@ -125,7 +125,7 @@ func (r *reader) share(p *placeState, g *Grant, down bool) {
 			break
 		}
 	}
-	g.Beside = len(p.current) > 0
+	g.JoinedOthers = len(p.current) > 0
 	p.join(g)
 }
 

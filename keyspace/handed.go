@@ -63,8 +63,8 @@ func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	return by, "", false
 }
 
-// acquireArguments maps each argument of acquires' commands to the client whose acquires passed it, with
-// those commands in order of time.
+// acquireArguments maps each argument of acquires' commands to the client whose acquires
+// passed it, with those commands in order of time.
 func (r *reader) acquireArguments() map[string]*argument {
 	if r.arguments != nil {
 		return r.arguments

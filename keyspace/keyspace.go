@@ -41,8 +41,8 @@ type Grant struct {
 	// the client's latest acquire that passed the token as an argument; -1 if the client no
 	// longer waits for the lock.
 	Handed bool
-	// Beside: the grant is a share in a count; when it was made, other shares were there.
-	Beside bool
+	// JoinedOthers: the grant is a share in a count; when it was made, other shares were there.
+	JoinedOthers bool
 	// Refused: the grant is a share in a count, and its acquire was told that it did not
 	// get the lock. The share holds nothing, though it may keep others out.
 	Refused bool

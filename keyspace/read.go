@@ -67,7 +67,7 @@ type reader struct {
 
 	names       map[history.Bytes]string // names of commands, in capitals
 	differences map[int]difference       // cache; see the method difference
-	arguments   map[string]*argument     // cache; see the method namings
+	arguments   map[string]*argument     // cache; see the method acquireArguments
 }
 
 // keyState is one key of a node at the point that reader.walk has reached.

@@ -202,8 +202,8 @@ func (k *keyState) join(g *Grant) *Grant {
 	return g
 }
 
-// tell adds a number to the values of all grants in the place, current and overwritten.
-func (p *placeState) tell(number string) {
+// addNumber adds a number to the values of all grants in the place, current and overwritten.
+func (p *placeState) addNumber(number string) {
 	if p.numbers == nil {
 		p.numbers = &sequel[string]{shared: true, at: map[string][]int{}}
 		for _, g := range p.all() {

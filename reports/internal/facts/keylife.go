@@ -146,7 +146,7 @@ func spansOf(keys *keyspace.Keys, counters map[Key]bool, end time.Duration) []Sp
 	byKey := map[Key][]*keyspace.Grant{}
 	for _, g := range keys.Grants {
 		n := Key{Node: g.Node, Name: g.Key}
-		if g.Client >= 0 && !g.Beside && !counters[n] {
+		if g.Client >= 0 && !g.JoinedOthers && !counters[n] {
 			byKey[n] = append(byKey[n], g)
 		}
 	}
