@@ -194,7 +194,7 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	for _, at := range d.removed {
 		if p := k.places[at]; p != nil {
 			struck = append(struck, p.standing()...)
-			r.settle(p)
+			r.endEmptied(p)
 			r.finish(p.all(), end)
 			delete(k.places, at)
 		}
@@ -259,7 +259,7 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 		p = &placeState{}
 		k.places[s.name] = p
 	}
-	r.settle(p)
+	r.endEmptied(p)
 	if step, counts := r.counted(KeyPlace{key, s.name}, was, s.value, by); counts {
 		return r.count(n, k, key, s, p, step, by)
 	}

@@ -129,8 +129,8 @@ func (r *reader) share(p *placeState, g *Grant, down bool) {
 	p.join(g)
 }
 
-// settle ends the remaining grants of a count that went down to zero.
-func (r *reader) settle(p *placeState) {
+// endEmptied ends the remaining grants of a count that went down to zero.
+func (r *reader) endEmptied(p *placeState) {
 	if p.emptied != nil {
 		r.finish(p.all(), *p.emptied)
 		*p = placeState{}

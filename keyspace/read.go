@@ -327,7 +327,7 @@ func (r *reader) rest(n *node, pos int, met []string) {
 // current grants of the place.
 func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
 	c := r.Commands[pos]
-	r.settle(k.places[at.name])
+	r.endEmptied(k.places[at.name])
 	g := r.grantTo(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
 	g.Rested = true
 	p := k.places[at.name]
