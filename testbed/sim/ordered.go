@@ -13,7 +13,7 @@ import (
 // command. If several goroutines of a client choose at the same instant, the Go scheduler
 // decides which goroutine gets which connection. So the simulation makes such connections
 // interchangeable: dials that begin at the same instant complete at the same instant, and
-// settle numbers the connections when all commands and their order are known.
+// chooseConn numbers the connections when all commands and their order are known.
 
 // ordered is a connection whose writes pass a turnstile: of several goroutines that write at the
 // same instant, the turnstile decides which one goes first.
@@ -49,10 +49,10 @@ func (l *link) order(stile turnstile) func(context.Context) (net.Conn, error) {
 	}
 }
 
-// settle chooses the connection of the turn mine, which goes on now. The candidates are mine's
+// chooseConn chooses the connection of the turn mine, which goes on now. The candidates are mine's
 // own connection and the waiting turns' connections that resemble it. Mine swaps connections
 // with the turn whose candidate has the lowest number. The simulation's lock is held.
-func (w *simulation) settle(mine *turn) {
+func (w *simulation) chooseConn(mine *turn) {
 	if mine.conn == nil {
 		return
 	}

@@ -138,7 +138,7 @@ func (w *simulation) callNext() {
 			}
 		}
 		if first >= 0 {
-			w.settle(all[first])
+			w.chooseConn(all[first])
 			close(all[first].next)
 			w.turns.waiting = slices.Delete(all, first, first+1)
 		}
