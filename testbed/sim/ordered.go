@@ -15,18 +15,18 @@ import (
 // interchangeable: dials that begin at the same instant complete at the same instant, and
 // chooseConn numbers the connections when all commands and their order are known.
 
-// ordered is a connection whose writes pass a turnstile: of several goroutines that write at the
-// same instant, the turnstile decides which one goes first.
+// ordered is a connection whose writes pass a sequencer: of several goroutines that write at the
+// same instant, the sequencer decides which one goes first.
 type ordered struct {
 	*gate.Conn
-	stile  turnstile
-	closed atomic.Bool
-	ended  chan struct{} // closed by Close
+	sequencer sequencer
+	closed    atomic.Bool
+	ended     chan struct{} // closed by Close
 }
 
 // Write implements net.Conn.
 func (c *ordered) Write(p []byte) (int, error) {
-	c.stile.pass(&turn{text: func() string { return string(p) }, conn: c.Conn}, c.ended)
+	c.sequencer.pass(&turn{text: func() string { return string(p) }, conn: c.Conn}, c.ended)
 	return c.Conn.Write(p)
 }
 
@@ -39,13 +39,13 @@ func (c *ordered) Close() error {
 }
 
 // order returns the link's dialler for libraries that build their own clients.
-func (l *link) order(stile turnstile) func(context.Context) (net.Conn, error) {
+func (l *link) order(sequencer sequencer) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
 		c, err := l.open(ctx, true)
 		if err != nil {
 			return nil, err
 		}
-		return &ordered{Conn: c, stile: stile, ended: make(chan struct{})}, nil
+		return &ordered{Conn: c, sequencer: sequencer, ended: make(chan struct{})}, nil
 	}
 }
 
