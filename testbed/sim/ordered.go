@@ -97,52 +97,52 @@ func (c *conn) idle() bool {
 		!c.up.severed && !c.down.severed && c.up.sent == c.up.expected && c.down.sent == c.down.expected
 }
 
-// joint is the group of a client's dials to one node that began at the same instant. All
+// dialGroup is the group of a client's dials to one node that began at the same instant. All
 // their results are delivered at one instant, when the last result is known.
-type joint struct {
-	since time.Duration
-	open  int // number of dials whose results are unknown
-	tell  []func()
+type dialGroup struct {
+	since   time.Duration
+	open    int // number of dials whose results are unknown
+	deliver []func()
 }
 
-// join adds a dial to its link's joint of this instant.
-func (l *link) join(c *conn) {
-	if l.joint == nil || l.joint.since != now() {
-		l.joint = &joint{since: now()}
+// joinDialGroup adds a dial to its link's dial group of this instant.
+func (l *link) joinDialGroup(c *conn) {
+	if l.dialGroup == nil || l.dialGroup.since != now() {
+		l.dialGroup = &dialGroup{since: now()}
 	}
-	c.joint = l.joint
-	c.joint.open++
+	c.dialGroup = l.dialGroup
+	c.dialGroup.open++
 }
 
-// leave removes a dial from its joint, because a fault stopped the dial or its caller gave
-// up. The other dials of the joint do not wait for its result.
-func (c *conn) leave() {
-	if j := c.joint; j != nil {
-		c.joint = nil
-		j.less()
+// leaveDialGroup removes a dial from its dial group, because a fault stopped the dial or its caller gave
+// up. The other dials of the dial group do not wait for its result.
+func (c *conn) leaveDialGroup() {
+	if j := c.dialGroup; j != nil {
+		c.dialGroup = nil
+		j.oneDone()
 	}
 }
 
-// result delivers a dial's result by calling tell. If the dial is in a joint, this happens
-// when all results of the joint are known.
-func (c *conn) result(tell func()) {
-	j := c.joint
+// result delivers a dial's result by calling deliver. If the dial is in a dial group, this happens
+// when all results of the dial group are known.
+func (c *conn) result(deliver func()) {
+	j := c.dialGroup
 	if j == nil {
-		tell()
+		deliver()
 		return
 	}
-	c.joint = nil
-	j.tell = append(j.tell, tell)
-	j.less()
+	c.dialGroup = nil
+	j.deliver = append(j.deliver, deliver)
+	j.oneDone()
 }
 
-// less notes that one more result is known. After the last one, it delivers all results.
-func (j *joint) less() {
+// oneDone notes that one more result is known. After the last one, it delivers all results.
+func (j *dialGroup) oneDone() {
 	if j.open--; j.open > 0 {
 		return
 	}
-	for _, tell := range j.tell {
-		tell()
+	for _, deliver := range j.deliver {
+		deliver()
 	}
-	j.tell = nil
+	j.deliver = nil
 }
