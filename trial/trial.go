@@ -202,7 +202,7 @@ func (t *running) run(ctx context.Context, env testbed.Env) error {
 		err = t.postMortem(ctx, env)
 	}
 	if err == nil && t.host != nil {
-		err = t.blame(t.host.Died())
+		err = t.attribute(t.host.Died())
 	}
 	return err
 }
