@@ -182,7 +182,7 @@ func (m *monitor) put(line string) {
 }
 
 // leave stops following a server that has ended. The server's last output is still read, for at
-// most patience.
+// most closingTimeout.
 func (m *monitor) leave() {
 	if m == nil {
 		return
@@ -191,7 +191,7 @@ func (m *monitor) leave() {
 	defer m.mu.Unlock()
 	m.left = true
 	if m.conn != nil {
-		_ = m.conn.SetReadDeadline(time.Now().Add(patience))
+		_ = m.conn.SetReadDeadline(time.Now().Add(closingTimeout))
 	}
 }
 

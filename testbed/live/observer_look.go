@@ -63,7 +63,7 @@ func (o *observer) try(likely []string) (look.Result, error) {
 	if err != nil {
 		return look.Result{}, err
 	}
-	if err := l.SetDeadline(time.Now().Add(o.patience())); err != nil {
+	if err := l.SetDeadline(time.Now().Add(o.lookTimeout())); err != nil {
 		return look.Result{}, err
 	}
 	return l.Look(likely, o.node.clock)
