@@ -119,13 +119,13 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 const (
 	// clockSlack is the tolerated error of a node's clock.
 	clockSlack = 10 * time.Millisecond
-	// clockPatience bounds how long a node may take to show the new time.
-	clockPatience = time.Second
+	// clockTimeout bounds how long a node may take to show the new time.
+	clockTimeout = time.Second
 )
 
 // awaitClock returns when the node's clock is ahead of this machine's by offset.
 func awaitClock(ctx context.Context, c *redis.Client, offset time.Duration) error {
-	for end := time.Now().Add(clockPatience); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(clockTimeout); ; time.Sleep(time.Millisecond) {
 		before := time.Now().Round(0).Add(offset)
 		shown, err := c.Time(ctx).Result()
 		after := time.Now().Round(0).Add(offset)

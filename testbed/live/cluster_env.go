@@ -277,5 +277,5 @@ func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	return e.elections.disturb(ctx, between, l, d, otherwise, how)
 }
 
-// turnPatience bounds how long a migration waits for the turns (node.turn) of its nodes.
-const turnPatience = 5 * time.Second
+// turnTimeout bounds how long a migration waits for the turns (node.turn) of its nodes.
+const turnTimeout = 5 * time.Second

@@ -136,13 +136,13 @@ func starve(ctx context.Context, c *redis.Client) (restore func() error, err err
 
 // awaitEmpty waits until the node has no keys.
 func awaitEmpty(ctx context.Context, c *redis.Client) error {
-	patience := time.Now().Add(adminTimeout)
+	deadline := time.Now().Add(adminTimeout)
 	for {
 		left, err := c.DBSize(ctx).Result()
 		switch {
 		case err != nil || left == 0:
 			return err
-		case time.Now().After(patience):
+		case time.Now().After(deadline):
 			return fmt.Errorf("%d keys are left after %v", left, adminTimeout)
 		}
 		time.Sleep(time.Millisecond)

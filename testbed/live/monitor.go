@@ -75,8 +75,8 @@ func (m *monitor) follow(ctx context.Context, s Server) (*told, error) {
 }
 
 // ask opens a connection and starts MONITOR on it.
-func (t *told) ask(ctx context.Context, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (t *told) ask(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	conn, lines, err := testbed.Monitor(ctx, t.server.Addr())
 	if err != nil {
@@ -116,14 +116,14 @@ func (t *told) write(runs func() bool) {
 }
 
 const (
-	askAgain    = 20 * time.Millisecond // pause between two attempts to follow a node again
-	askPatience = time.Second           // time limit of each attempt
+	askAgain   = 20 * time.Millisecond // pause between two attempts to follow a node again
+	askTimeout = time.Second           // time limit of each attempt
 )
 
 // again repeats ask until ask succeeds. It returns false if the server ends first.
 func (t *told) again(runs func() bool) bool {
 	for runs() {
-		if t.ask(context.Background(), askPatience) == nil {
+		if t.ask(context.Background(), askTimeout) == nil {
 			return true
 		}
 		pause := time.NewTimer(askAgain)

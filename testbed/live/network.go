@@ -71,9 +71,9 @@ func (e *env) count(w *hitCounter) int {
 	return len(w.seen)
 }
 
-// undoPatience bounds how long an undo waits for the fault's consequences: the slowest election,
+// undoTimeout bounds how long an undo waits for the fault's consequences: the slowest election,
 // then the slowest answer of a server. The nemesis must wait longer.
-const undoPatience = patienceWithElections + adminTimeout + 3*time.Second
+const undoTimeout = electionTimeout + adminTimeout + 3*time.Second
 
 // once returns an undo whose first call calls end. Later calls return the same hits, and no error.
 func once(end func(context.Context) (int, error)) testbed.Undo {
@@ -87,7 +87,7 @@ func once(end func(context.Context) (int, error)) testbed.Undo {
 			return hits, nil
 		}
 		// The undo must run even if ctx has ended, but within a time limit.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 		defer cancel()
 		var err error
 		hits, err = end(ctx)

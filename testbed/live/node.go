@@ -167,11 +167,11 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp4", s.Addr())
 }
 
-// killPatience is how long a kill waits for the command that the node is executing.
-const killPatience = 100 * time.Millisecond
+// killTimeout is how long a kill waits for the command that the node is executing.
+const killTimeout = 100 * time.Millisecond
 
 // kill calls down and then kills the node's server. It holds the node's turn if the turn becomes
-// free within killPatience. kill fails if the node is down already. If ctx ends before down is
+// free within killTimeout. kill fails if the node is down already. If ctx ends before down is
 // called, the node lives on. If ctx ends later, kill does not wait for the server's end.
 func (n *node) kill(ctx context.Context, down func() error) error {
 	if n.quiet(ctx) {
@@ -326,16 +326,16 @@ func (n *node) take(giveUp <-chan struct{}) bool {
 func (n *node) release() { <-n.turn }
 
 // quiet takes the node's turn for a kill. It returns false if the node is paused or if the
-// turn is not free within killPatience.
+// turn is not free within killTimeout.
 func (n *node) quiet(ctx context.Context) bool {
-	patience := killPatience
+	timeout := killTimeout
 	if n.pausing.TryLock() {
 		if s, err := n.running(); err == nil && n.paused != nil && n.paused.server == s {
-			patience = 0
+			timeout = 0
 		}
 		n.pausing.Unlock()
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(patience, time.Millisecond)) // at least 1 ms, to take a turn that is free
+	ctx, cancel := context.WithTimeout(ctx, max(timeout, time.Millisecond)) // at least 1 ms, to take a turn that is free
 	defer cancel()
 	return n.take(ctx.Done())
 }

@@ -310,7 +310,7 @@ func (o *observer) connect() (*look.Looker, error) {
 	if o.looker != nil {
 		return o.looker, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), min(o.lookTimeout(), dialPatience))
+	ctx, cancel := context.WithTimeout(context.Background(), min(o.lookTimeout(), dialTimeout))
 	defer cancel()
 	conn, err := o.node.dial(ctx)
 	if err != nil {
@@ -326,8 +326,8 @@ func (o *observer) connect() (*look.Looker, error) {
 	return o.looker, err
 }
 
-// dialPatience bounds the dial of an observer.
-const dialPatience = time.Second
+// dialTimeout bounds the dial of an observer.
+const dialTimeout = time.Second
 
 // keep stores the connection for end and close. If close was called already, keep closes the
 // connection and returns false.
@@ -357,7 +357,7 @@ func (o *observer) finish() {
 	if o == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
 	defer cancel()
 	if !o.node.take(ctx.Done()) {
 		return // the node is paused: later commands wait for the turn and are never sent
