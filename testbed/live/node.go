@@ -85,9 +85,9 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	if p, ok := s.(Peer); ok && n.peerProxies != nil {
 		n.peerProxies.meet(p.Peer(), n.name)
 	}
-	var tells *told
+	var stream *monitorStream
 	if n.monitor != nil {
-		if tells, err = n.monitor.follow(ctx, s); err != nil {
+		if stream, err = n.monitor.follow(ctx, s); err != nil {
 			return fmt.Errorf("node %s: %w", n.name, errors.Join(err, s.Close()))
 		}
 	}
@@ -95,8 +95,8 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	n.mu.Lock()
 	n.server, n.up = s, true
 	n.mu.Unlock()
-	if tells != nil {
-		n.watch.Go(func() { tells.write(func() bool { return n.runs(s) }) })
+	if stream != nil {
+		n.watch.Go(func() { stream.write(func() bool { return n.runs(s) }) })
 	}
 	n.watch.Go(func() {
 		<-s.Exited()
@@ -270,7 +270,7 @@ func (n *node) close() error {
 	var err error
 	if s != nil {
 		err = s.Close()
-		n.monitor.leave()
+		n.monitor.stop()
 		n.watch.Wait()
 	}
 	err = errors.Join(err, n.monitor.close())
