@@ -92,7 +92,7 @@ func (o *observer) compare(c cause, s look.Result) {
 	d.run()
 	o.lastSent = s.Sent
 	o.effects = o.open()
-	o.log.tell(d.changes)
+	o.log.report(d.changes)
 }
 
 // open returns the effects of commands that may yet run.
