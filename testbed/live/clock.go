@@ -32,7 +32,7 @@ type (
 )
 
 // nodeClocks implements testbed.NodeClocks.
-type nodeClocks struct{ of *env }
+type nodeClocks struct{ env *env }
 
 var (
 	_ testbed.NodeClocks = nodeClocks{}
@@ -73,7 +73,7 @@ func (n *node) clockFile() string {
 // primary drops its replicas, which reconnect at once. After a jump back a node does not sync its
 // append-only file until the clock reaches its former time.
 func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
-	n, err := w.of.node(node)
+	n, err := w.env.node(node)
 	if err != nil {
 		return 0, err
 	}
