@@ -86,7 +86,7 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 		leave()
 		return nil, err
 	}
-	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // ignore the error: Kill and Close check whether the server has ended
+	s.stop = context.AfterFunc(ctx, func() { _ = s.sigkill() }) // ignore the error: Kill and Close check whether the server has ended
 	if err := s.await(watching); err != nil {
 		if kerr := s.Kill(); kerr != nil {
 			err = errors.Join(err, kerr)
@@ -220,8 +220,8 @@ func (s *server) order(what string, do func(context.Context, client.APIClient) e
 	return nil
 }
 
-// signal sends SIGKILL.
-func (s *server) signal() error {
+// sigkill sends SIGKILL.
+func (s *server) sigkill() error {
 	return s.order("kill", func(ctx context.Context, c client.APIClient) error {
 		_, err := c.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: "SIGKILL"})
 		return err
@@ -287,7 +287,7 @@ func (s *server) Plug() error {
 // Kill implements live.Server.
 func (s *server) Kill() error {
 	s.stop()
-	if err := s.signal(); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // conflict: the server has ended
+	if err := s.sigkill(); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // conflict: the server has ended
 		return err
 	}
 	s.end()
