@@ -70,7 +70,7 @@ func (e *election) told() []string {
 func (w *testEnv) setUntilOn(client int, node, key string) {
 	w.Helper()
 	var err error
-	for end := w.Now() + patience; w.Now() < end; time.Sleep(10 * time.Millisecond) {
+	for end := w.Now() + waitTimeout; w.Now() < end; time.Sleep(10 * time.Millisecond) {
 		if err = w.set(client, key, "1"); err == nil && w.onNode(node, key) == "1" {
 			return
 		}
