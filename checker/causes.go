@@ -69,7 +69,7 @@ var unclear = reason{cause: Unclassified}
 
 // explain returns the causes of a finding, each once.
 func (rp *replay) explain(f Finding) []reason {
-	if r, untold := rp.untoldCause(f); untold {
+	if r, untold := rp.indistinctCause(f); untold {
 		return r
 	}
 	if r, absent := rp.explainAbsence(f); absent && !rp.anyStillborn(f) {

@@ -186,7 +186,7 @@ func (rp *replay) removalDenied(p *history.Pair, h *Hold) (told denial) {
 		told.ops = append(told.ops, op)
 		for _, g := range rp.ownOf(op) {
 			unit := rp.UnitOf(g.NodeKey())
-			_, untold := rp.untold().of(g)
+			_, untold := rp.indistinct().of(g)
 			switch cmd, gone := rp.removedBy(g, p.Complete.Time); {
 			case !gone:
 			case cmd >= 0 && !untold && rp.heard(cmd, p) && rp.leased(h, g, p):

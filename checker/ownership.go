@@ -31,7 +31,7 @@ func ownership(ctx context.Context, f *Case) Verdict {
 		return notApplicable(account.Fact{What: account.NoCommands})
 	}
 	var findings []Finding
-	doubt := either(rp.blind(), rp.untold().why, rp.unseenGrant())
+	doubt := either(rp.blind(), rp.indistinct().why, rp.unseenGrant())
 	for _, s := range rp.Strikes {
 		if ctx.Err() != nil {
 			return outOfTime(ctx.Err())
@@ -119,7 +119,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 		if rp.onlyWaited(s, g) || s.Kind == keyspace.Prolonging && rp.gaveFirst(g, s.Cmd) {
 			continue
 		}
-		if _, untold := rp.untold().of(g); untold {
+		if _, untold := rp.indistinct().of(g); untold {
 			continue // grants that cannot be told apart make the verdict unknown
 		}
 		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
