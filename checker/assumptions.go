@@ -295,7 +295,7 @@ func (rp *replay) standstill(client int, since, until, deadline time.Duration) (
 		if win.Complete != nil {
 			s.To = win.Complete.Time
 		}
-		if s.From >= until || s.To <= since || s.To-s.From <= rp.notable() || rp.stirs(client, s) {
+		if s.From >= until || s.To <= since || s.To-s.From <= rp.notable() || rp.actedOrCrashed(client, s) {
 			continue
 		}
 		over, long := score(s)
@@ -319,9 +319,9 @@ func targets(win *history.Window, client int) bool {
 	return false
 }
 
-// stirs reports whether the client did anything during the interval, or had crashed by its
+// actedOrCrashed reports whether the client did anything during the interval, or had crashed by its
 // end.
-func (rp *replay) stirs(client int, s evidence.Interval) bool {
+func (rp *replay) actedOrCrashed(client int, s evidence.Interval) bool {
 	if rp.CrashOf(client) <= s.To {
 		return true
 	}
