@@ -56,7 +56,7 @@ func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool)
 	if first.Copied {
 		asOf := rp.copiedAsOf(first)
 		for _, w := range rp.keyWrites()[keyWriter{first.Key, first.Client}] {
-			if w.node == first.Node || w.at <= asOf || w.at > first.Came || !runs(w.at) || !rp.tends(w, first) {
+			if w.node == first.Node || w.at <= asOf || w.at > first.Came || !runs(w.at) || !rp.belongsTo(w, first) {
 				continue
 			}
 			return because(ServerLostKey, []int{first.Cmd, w.cmd}, account.Fact{

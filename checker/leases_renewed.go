@@ -228,16 +228,16 @@ func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWr
 		if t.at > before {
 			break
 		}
-		if (t.node == g.Node || g.Copied && t.at <= rp.copiedAsOf(g)) && t.at >= g.At.Lo && rp.tends(t, g) {
+		if (t.node == g.Node || g.Copied && t.at <= rp.copiedAsOf(g)) && t.at >= g.At.Lo && rp.belongsTo(t, g) {
 			last, found = t, true
 		}
 	}
 	return last, found
 }
 
-// tends reports whether a change by the grant's owner belongs to the grant: it came from
+// belongsTo reports whether a change by the grant's owner belongs to the grant: it came from
 // the grant's acquire, from an extension, or from no operation.
-func (rp *replay) tends(w keyWrite, g *keyspace.Grant) bool {
+func (rp *replay) belongsTo(w keyWrite, g *keyspace.Grant) bool {
 	return w.op < 0 || w.op == g.Op || rp.Operation(w.op).Invoke.F == history.FExtend
 }
 
@@ -292,7 +292,7 @@ func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 		}
 		asked := p.Invoke.Time
 		for _, w := range rp.keyWrites()[keyWriter{g.Key, g.Client}] {
-			if w.node == g.Node && w.op != g.Op && g.At.Lo < w.at && w.at < min(t.Fair.Hi, rp.grantedUntil(g)) && rp.tends(w, g) {
+			if w.node == g.Node && w.op != g.Op && g.At.Lo < w.at && w.at < min(t.Fair.Hi, rp.grantedUntil(g)) && rp.belongsTo(w, g) {
 				asked = max(asked, w.at)
 			}
 		}
