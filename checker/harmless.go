@@ -18,8 +18,8 @@ import (
 // raise, or stands in a record beside the lock.
 func (rp *replay) keepsNobodyOut(g *keyspace.Grant) bool { return rp.isShared(g) || rp.isRecord(g) }
 
-// harmless reports whether the key carries grants and none of them keeps anybody out.
-func (rp *replay) harmless(node, key string) bool {
+// keyKeepsNobodyOut reports whether the key carries grants and none of them keeps anybody out.
+func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 	any := false
 	for _, g := range rp.Grants {
 		if g.Node == node && g.Key == key && g.End == nil && g.Over == nil {

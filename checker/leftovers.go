@@ -85,7 +85,7 @@ func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waitin
 		return leftover{at: op.Time}
 	}
 	for _, k := range op.Keys {
-		if k.Key != lock && !slices.Contains(rp.Holding(lock), k.Key) || rp.harmless(op.Node, k.Key) {
+		if k.Key != lock && !slices.Contains(rp.Holding(lock), k.Key) || rp.keyKeepsNobodyOut(op.Node, k.Key) {
 			continue
 		}
 		l := rp.standing(op.Node, k.Key, op.Time)

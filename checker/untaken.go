@@ -105,7 +105,7 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 		}
 	}
 	foreign := rp.foreignKeys(f, from, until)
-	keepsOut := func(node, key string) bool { return !foreign[key] && !rp.harmless(node, key) }
+	keepsOut := func(node, key string) bool { return !foreign[key] && !rp.keyKeepsNobodyOut(node, key) }
 	examined := rp.postMortems(from)
 	for node, op := range examined {
 		if slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return keepsOut(node, k.Key) }) {
