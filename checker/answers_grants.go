@@ -57,27 +57,27 @@ func keysOf(grants []*keyspace.Grant) map[string]bool {
 //   - The client certainly did not try to take its grants back.
 //   - Redis did not refuse a repetition of the command whose reply was lost. Otherwise the answer
 //     only repeats what Redis said.
-func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (told denial) {
+func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (denied deniedEffects) {
 	all := rp.Of(p.Invoke.Index)
 	if len(all) == 0 || len(needed) == 0 && rp.Claims.KeyQuorum() <= 1 {
-		return denial{}
+		return deniedEffects{}
 	}
 	if keys := keysOf(all); rp.Claims.KeyQuorum() <= 1 && !containsAll(keys, needed) {
-		return denial{}
+		return deniedEffects{}
 	}
-	told.what = account.GrantDenied
+	denied.what = account.GrantDenied
 	units := map[keyspace.NodeKey]bool{}
 	for _, g := range all {
 		if !rp.stoodWhenDenied(g, p) || rp.contested(g, p) || rp.refusedAgain(g, p) || rp.mayHaveTakenBack(g, p) {
 			continue
 		}
 		units[rp.UnitOf(g.NodeKey())] = true
-		told.grants, told.cmds = append(told.grants, g), append(told.cmds, g.Cmd)
+		denied.grants, denied.cmds = append(denied.grants, g), append(denied.cmds, g.Cmd)
 	}
-	if told.units = len(units); told.units < rp.Quorum() {
-		return denial{}
+	if denied.units = len(units); denied.units < rp.Quorum() {
+		return deniedEffects{}
 	}
-	return told
+	return denied
 }
 
 // stoodWhenDenied reports whether the acquire's own command made the grant, and the grant certainly
