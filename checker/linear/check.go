@@ -111,7 +111,7 @@ func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit ti
 
 // recording is an operation in the form in which rules judge it.
 type recording struct {
-	stride
+	modelOp
 	place       int // place among the operations of its lock
 	client      int
 	call, reply int // see Operation
@@ -228,7 +228,7 @@ func (s search) ask(all []recording) Answer {
 	}
 	ops := make([]porcupine.Operation, len(all))
 	for i, op := range all {
-		ops[i] = porcupine.Operation{ClientId: op.client, Input: op.stride, Call: int64(op.call), Return: int64(op.reply)}
+		ops[i] = porcupine.Operation{ClientId: op.client, Input: op.modelOp, Call: int64(op.call), Return: int64(op.reply)}
 		if op.perhaps {
 			ops[i].Return = ops[i].Call
 		}
