@@ -14,17 +14,17 @@ import (
 type orphan struct {
 	op int
 	overdue
-	lives []*keyspace.Grant
-	first keyspace.Contact // the contact of the first client that was kept out
-	last  keyspace.Contact
-	kept  []int // the clients that were kept out
-	ops   []int // the first attempt of each of these clients that was kept out
-	cmds  []int // places of the commands with which these attempts met the key
+	grants []*keyspace.Grant
+	first  keyspace.Contact // the contact of the first client that was kept out
+	last   keyspace.Contact
+	kept   []int // the clients that were kept out
+	ops    []int // the first attempt of each of these clients that was kept out
+	cmds   []int // places of the commands with which these attempts met the key
 	// renewed is a renewal by a client without a hold. The key kept others out during the
 	// time that this renewal added.
 	renewed *keyspace.Term
-	// before: the key kept others out for this cause first, and later for another cause.
-	before bool
+	// superseded: the key kept others out for this cause first, and later for another cause.
+	superseded bool
 }
 
 // orphans finds the orphans that kept other clients out until the orphans expired or were taken over:
@@ -68,7 +68,7 @@ func (rp *replay) orphans() []Finding {
 			o := found[as]
 			if o == nil {
 				for _, earlier := range order {
-					found[earlier].before = found[earlier].before || earlier.op == as.op && earlier.handed == as.handed
+					found[earlier].superseded = found[earlier].superseded || earlier.op == as.op && earlier.handed == as.handed
 				}
 				o = &orphan{op: b.of, first: b.meet, overdue: x}
 				found[as] = o
@@ -275,8 +275,8 @@ func (o *orphan) add(rp *replay, op int, b blocker) {
 		o.ops = append(o.ops, op)
 		o.cmds = append(o.cmds, b.meet.Cmd)
 	}
-	if !slices.Contains(o.lives, b.life) {
-		o.lives = append(o.lives, b.life)
+	if !slices.Contains(o.grants, b.life) {
+		o.grants = append(o.grants, b.life)
 	}
 	if t := rp.prolonged(b.life, b.meet); t != nil && !rp.Claims.ClientClock {
 		o.renewed = t
@@ -298,7 +298,7 @@ func (rp *replay) entersAnew(pos int, key string) bool {
 }
 
 func (rp *replay) orphaned(o *orphan) Finding {
-	l := o.lives[0]
+	l := o.grants[0]
 	until, ended := o.end()
 	slices.Sort(o.kept)
 	f := Finding{
@@ -307,7 +307,7 @@ func (rp *replay) orphaned(o *orphan) Finding {
 	}
 	f.Account = account.Account{
 		Fact:    account.Fact{What: account.OrphanKeptOut, Key: l.Key, Nodes: []string{l.Node}, Clients: f.Clients, At: o.first.At.Lo, Ended: ended, Until: until},
-		Grants:  rp.grants(o.lives...),
+		Grants:  rp.grants(o.grants...),
 		Reasons: []account.Fact{rp.abandoned(l)},
 	}
 	if o.why.What != "" {
@@ -327,10 +327,10 @@ func (rp *replay) orphaned(o *orphan) Finding {
 // end returns when and how the orphan stopped keeping others out for its cause.
 func (o *orphan) end() (until time.Duration, ended account.Ending) {
 	until, ended = o.last.At.Hi, account.WasLeft
-	if o.before {
+	if o.superseded {
 		return until, account.WasOverdue
 	}
-	for _, x := range o.lives {
+	for _, x := range o.grants {
 		switch {
 		case x.End != nil && x.End.How == keyspace.Expired:
 			until, ended = max(until, x.End.At.Mid()), account.WasExpired
