@@ -88,7 +88,7 @@ func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waitingKeys()[g.Key] {
 		return false
 	}
-	if _, untold := rp.indistinct().of(g); untold || g.Over != nil && g.Over.Rested {
+	if _, indistinct := rp.indistinct().of(g); indistinct || g.Over != nil && g.Over.Rested {
 		return false
 	}
 	at := p.Complete.Time

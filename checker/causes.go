@@ -69,7 +69,7 @@ var unclear = reason{cause: Unclassified}
 
 // explain returns the causes of a finding, each once.
 func (rp *replay) explain(f Finding) []reason {
-	if r, untold := rp.indistinctCause(f); untold {
+	if r, indistinct := rp.indistinctCause(f); indistinct {
 		return r
 	}
 	if r, absent := rp.explainAbsence(f); absent && !rp.anyStillborn(f) {

@@ -47,15 +47,15 @@ func conduct(_ context.Context, f *Case) Verdict {
 // brokenOff returns the finding about the event by which the code under test ended the trial.
 func brokenOff(op history.Op) Finding {
 	b := breakdowns[op.F]
-	denied := Finding{
+	finding := Finding{
 		Cause: b.cause, From: op.Time, To: op.Time, Ops: []int{op.Index},
 		Account: account.Account{Fact: account.Fact{What: b.what, At: op.Time, Text: op.Error}},
 	}
 	if op.Client >= 0 {
-		denied.Clients = []int{op.Client}
-		denied.Account.Clients = denied.Clients
+		finding.Clients = []int{op.Client}
+		finding.Account.Clients = finding.Clients
 	}
-	return denied
+	return finding
 }
 
 // brokeDown returns the first event of a breakdown. After a breakdown, missing events prove
@@ -107,7 +107,7 @@ func (rp *replay) falseAnswers() (findings []Finding) {
 }
 
 // deniedEffects describes effects of an operation that the operation's completion denies. Without grants
-// there is no deniedEffects.
+// there is no denial.
 type deniedEffects struct {
 	what   account.What
 	grants []*keyspace.Grant // the grants that were made or removed
@@ -186,10 +186,10 @@ func (rp *replay) removalDenied(p *history.Pair, h *Hold) (denied deniedEffects)
 		denied.ops = append(denied.ops, op)
 		for _, g := range rp.ownOf(op) {
 			unit := rp.UnitOf(g.NodeKey())
-			_, untold := rp.indistinct().of(g)
+			_, indistinct := rp.indistinct().of(g)
 			switch cmd, gone := rp.removedBy(g, p.Complete.Time); {
 			case !gone:
-			case cmd >= 0 && !untold && rp.heard(cmd, p) && rp.leased(h, g, p):
+			case cmd >= 0 && !indistinct && rp.heard(cmd, p) && rp.leased(h, g, p):
 				removed[unit] = true
 				denied.grants, denied.cmds = append(denied.grants, g), append(denied.cmds, cmd)
 			default:
@@ -238,13 +238,13 @@ func (rp *replay) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone 
 // shorter than its TTL.
 func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 	until := time.Duration(0)
-	ask := func(since time.Duration, denied history.Lease) {
+	ask := func(since time.Duration, lease history.Lease) {
 		end := Never
 		if rp.Claims.TTL > 0 {
 			end = since + rp.Claims.TTL - rp.Claims.TTL/10
 		}
-		if denied.Deadline != 0 {
-			end = min(end, rp.Clocks[g.Client].Shows(denied.Deadline, since))
+		if lease.Deadline != 0 {
+			end = min(end, rp.Clocks[g.Client].Shows(lease.Deadline, since))
 		}
 		until = max(until, end)
 	}

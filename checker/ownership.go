@@ -119,7 +119,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 		if rp.onlyWaited(s, g) || s.Kind == keyspace.Prolonging && rp.gaveFirst(g, s.Cmd) {
 			continue
 		}
-		if _, untold := rp.indistinct().of(g); untold {
+		if _, indistinct := rp.indistinct().of(g); indistinct {
 			continue // grants that cannot be told apart make the verdict unknown
 		}
 		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {

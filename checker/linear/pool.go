@@ -130,7 +130,7 @@ func (s modelOp) String() string {
 }
 
 // possibleStates is the state of porcupine's model: the possibleStates that are possible. It has no duplicates,
-// and no prospect that another one of them covers.
+// and no state that another one of them covers.
 type possibleStates []possibleState
 
 // covers reports whether every operation that can follow o can also follow p.
@@ -178,7 +178,7 @@ func (r *rules) hash(p possibleState) uint64 {
 	return h.Sum64()
 }
 
-// model returns the rules as a porcupine model whose states are sets of prospects. The lock
+// model returns the rules as a porcupine model whose states are sets of possible states. The lock
 // begins in one of the states in first.
 func (r *rules) model(first []any) porcupine.Model {
 	return porcupine.Model{
@@ -217,7 +217,7 @@ func (r *rules) follow(p possibleState, in modelOp) []possibleState {
 	return r.after(p, in.action)
 }
 
-// after returns the possible prospects after the operation a. It takes an effect out of the
+// after returns the possible states after the operation a. It takes an effect out of the
 // pool only if a needs the effect.
 func (r *rules) after(w possibleState, a action) []possibleState {
 	next, legal := r.step(w.lock, a)
@@ -241,7 +241,7 @@ func (r *rules) after(w possibleState, a action) []possibleState {
 	return all
 }
 
-// keeping returns the prospects in which the release a does not free the lock, because an
+// keeping returns the states in which the release a does not free the lock, because an
 // acquire from the pool let its owner in once more.
 func (r *rules) keeping(w possibleState, a action) []possibleState {
 	if !r.kept || !a.release {
