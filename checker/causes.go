@@ -20,16 +20,16 @@ func classifyFindings(file *Case, fs []Finding) []Finding {
 	if err != nil {
 		return fs
 	}
-	var told []Finding
+	var classified []Finding
 	for _, f := range fs {
 		if f.Cause != "" && f.Cause != Unclassified {
-			told = append(told, f)
+			classified = append(classified, f)
 			continue
 		}
 		reasons := rp.explain(f)
 		if len(reasons) == 0 {
 			f.Cause = Unclassified
-			told = append(told, f)
+			classified = append(classified, f)
 		}
 		for _, r := range reasons {
 			split := f
@@ -38,10 +38,10 @@ func classifyFindings(file *Case, fs []Finding) []Finding {
 			split.Account.Grants = rp.grants(r.first)
 			split.Commands = rp.indexOf(r.cmds...)
 			split.Account.Broken = rp.broken(suspicion{split, r.first, r.cmds})
-			told = append(told, split)
+			classified = append(classified, split)
 		}
 	}
-	return told
+	return classified
 }
 
 // reason explains why one client was let in beside another on one node.

@@ -231,12 +231,12 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 // would have come.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
-	told, asked := owner.Lease().Deadline, owner.Invoke.Time
-	if told == 0 || !rp.steppedIn(g.Client, asked, granted) {
+	deadline, asked := owner.Lease().Deadline, owner.Invoke.Time
+	if deadline == 0 || !rp.steppedIn(g.Client, asked, granted) {
 		return false
 	}
-	due := told - rp.aheadAt(g.Client, asked)
-	return rp.Clocks[g.Client].Before(told, max(g.End.At.Hi, due), granted)
+	due := deadline - rp.aheadAt(g.Client, asked)
+	return rp.Clocks[g.Client].Before(deadline, max(g.End.At.Hi, due), granted)
 }
 
 // shortened reports whether the owner's own command gave the key too short a TTL. Both the
@@ -254,7 +254,7 @@ func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted t
 	if gap, _ := rp.gap(first.Node, last.Client, last.At.Lo); gap > 0 {
 		return 0, false // an expiry computed by the client's clock may come too early
 	}
-	if told := rp.Operation(op).Lease().Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
+	if deadline := rp.Operation(op).Lease().Deadline; deadline != 0 && deadline <= last.Fair.Hi+termSlack {
 		return 0, false // the owner knew that the lease was short
 	}
 	ends := rp.Operation(op).Invoke.Time + rp.Claims.TTL - termSlack

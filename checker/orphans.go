@@ -346,41 +346,41 @@ func (o *orphan) end() (until time.Duration, ended account.Ending) {
 // abandoned returns the reason why the grant's owner no longer attends to it.
 func (rp *replay) abandoned(l *keyspace.Grant) account.Fact {
 	p, isAcquire := rp.Acquired(l.Op)
-	told := account.Fact{What: account.SetBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
+	fact := account.Fact{What: account.SetBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
 	crash, crashed := rp.Crashes[l.Client]
 	switch {
 	case l.Handed:
-		told.What, told.Clients = account.SetFor, []int{rp.Commands[l.Cmd].Client, l.Client}
-		return told
+		fact.What, fact.Clients = account.SetFor, []int{rp.Commands[l.Cmd].Client, l.Client}
+		return fact
 	case !isAcquire:
-		return told
+		return fact
 	case rp.rests(l, rp.End):
 		left, _ := rp.lastByRelease(l, rp.End)
-		told.What, told.Until = account.SetAndLeft, rp.Ran(left).Lo
-		return told
+		fact.What, fact.Until = account.SetAndLeft, rp.Ran(left).Lo
+		return fact
 	case crashed && (p.Complete == nil || p.Complete.Type == history.OK):
-		told.What, told.Until = account.SetThenCrashed, crash
-		return told
+		fact.What, fact.Until = account.SetThenCrashed, crash
+		return fact
 	case p.Complete == nil:
-		told.What = account.SetUnended
-		return told
+		fact.What = account.SetUnended
+		return fact
 	}
 	if since, hangs := rp.hungUnder(l); hangs {
-		told.What, told.Until = account.SetThenHung, since
-		return told
+		fact.What, fact.Until = account.SetThenHung, since
+		return fact
 	}
-	told.Until = p.Complete.Time
+	fact.Until = p.Complete.Time
 	switch {
 	case l.End != nil && p.Complete.Time > l.End.At.Hi:
-		told.What = account.SetMeanwhile
+		fact.What = account.SetMeanwhile
 	case p.Complete.Type == history.OK:
-		told.What = account.SetUnreleased
+		fact.What = account.SetUnreleased
 	case l.At.Lo > p.Complete.Time:
-		told.What = account.SetAfterwards
+		fact.What = account.SetAfterwards
 	case p.Complete.Type == history.Info:
-		told.What = account.SetUnknown
+		fact.What = account.SetUnknown
 	default:
-		told.What = account.SetInVain
+		fact.What = account.SetInVain
 	}
-	return told
+	return fact
 }

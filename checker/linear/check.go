@@ -104,7 +104,7 @@ func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit ti
 			share = min(share, longConflict)
 		}
 		c := search{ctx: ctx, rules: r, end: time.Now().Add(share)}.conflict(recorded[results[i].Lock])
-		results[i].Conflict = c.told(r)
+		results[i].Conflict = c.result(r)
 	}
 	return results
 }

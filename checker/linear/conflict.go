@@ -38,12 +38,12 @@ type clash struct {
 	strict  bool        // a conflict only under the stricter rules: see Conflict.OwnersOnly
 }
 
-func (c clash) told(r *rules) *Conflict {
-	told := &Conflict{Last: c.last.place, Minimal: c.minimal, OwnersOnly: c.strict, Anyone: r.anyone && !c.strict}
+func (c clash) result(r *rules) *Conflict {
+	conflict := &Conflict{Last: c.last.place, Minimal: c.minimal, OwnersOnly: c.strict, Anyone: r.anyone && !c.strict}
 	for _, op := range c.ops {
-		told.Operations = append(told.Operations, op.place)
+		conflict.Operations = append(conflict.Operations, op.place)
 	}
-	return told
+	return conflict
 }
 
 // conflict finds a clash in operations that are not linearizable.
