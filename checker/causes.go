@@ -123,8 +123,8 @@ func nodesOf(grants []*keyspace.Grant) int {
 	return len(nodes)
 }
 
-func earliest(lives []*keyspace.Grant) int {
-	return slices.MinFunc(lives, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
+func earliest(grants []*keyspace.Grant) int {
+	return slices.MinFunc(grants, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
 }
 
 // party returns the client's grants that the finding is about, in order of node. For a re-entry

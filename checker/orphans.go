@@ -60,17 +60,17 @@ func (rp *replay) orphans() []Finding {
 	for _, op := range ops {
 		blockers := rp.keptOutBy(op, byOp[op])
 		for _, b := range blockers {
-			x := rp.whyOverdue(b.life, b.meet, rp.Operation(op).Invoke.Client)
+			x := rp.whyOverdue(b.grant, b.contact, rp.Operation(op).Invoke.Client)
 			as := label{op: b.of, cause: x.cause}
 			if b.of < 0 {
-				as.handed = b.life
+				as.handed = b.grant
 			}
 			o := found[as]
 			if o == nil {
 				for _, earlier := range order {
 					found[earlier].superseded = found[earlier].superseded || earlier.op == as.op && earlier.handed == as.handed
 				}
-				o = &orphan{op: b.of, first: b.meet, overdue: x}
+				o = &orphan{op: b.of, first: b.contact, overdue: x}
 				found[as] = o
 				order = append(order, as)
 			}
@@ -103,9 +103,9 @@ func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 
 // blocker is one orphan that an attempt met.
 type blocker struct {
-	of   int // the operation whose grant became the orphan
-	life *keyspace.Grant
-	meet keyspace.Contact
+	of      int // the operation whose grant became the orphan
+	grant   *keyspace.Grant
+	contact keyspace.Contact
 }
 
 // keptOutBy lists the orphans that kept the attempt out. The list is empty if the attempt
@@ -154,7 +154,7 @@ func (rp *replay) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker
 		if !rp.orphanAt(g, m) || !rp.outlasted(g, p.Invoke.Index) || p.Done() == history.OK && !goneBy(g, p.Complete.Time) {
 			return nil
 		}
-		here = append(here, blocker{of: g.Op, life: g, meet: m})
+		here = append(here, blocker{of: g.Op, grant: g, contact: m})
 	}
 	return here
 }
@@ -268,17 +268,17 @@ func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
 }
 
 func (o *orphan) add(rp *replay, op int, b blocker) {
-	o.last = b.meet
+	o.last = b.contact
 	client := rp.Operation(op).Invoke.Client
 	if !slices.Contains(o.kept, client) {
 		o.kept = append(o.kept, client)
 		o.ops = append(o.ops, op)
-		o.cmds = append(o.cmds, b.meet.Cmd)
+		o.cmds = append(o.cmds, b.contact.Cmd)
 	}
-	if !slices.Contains(o.grants, b.life) {
-		o.grants = append(o.grants, b.life)
+	if !slices.Contains(o.grants, b.grant) {
+		o.grants = append(o.grants, b.grant)
 	}
-	if t := rp.prolonged(b.life, b.meet); t != nil && !rp.Claims.ClientClock {
+	if t := rp.prolonged(b.grant, b.contact); t != nil && !rp.Claims.ClientClock {
 		o.renewed = t
 	}
 }
