@@ -61,7 +61,7 @@ func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
 			if x.Counter = counters[x.Where()]; x.Counter {
 				x.Owner = history.NoClient
 			} else {
-				x.Owner = robbed(keys, s, x)
+				x.Owner = affectedOwner(keys, s, x)
 			}
 			events = append(events, x)
 		}
@@ -89,9 +89,9 @@ func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
 	return x, x.Kind != ""
 }
 
-// robbed returns the client whose grant the event affects: the key's owner. If an owner deletes a
-// key that it shares with other owners, robbed returns one of the other owners.
-func robbed(keys *keyspace.Keys, s keyspace.Step, x Event) int {
+// affectedOwner returns the client whose grant the event affects: the key's owner. If an owner deletes a
+// key that it shares with other owners, affectedOwner returns one of the other owners.
+func affectedOwner(keys *keyspace.Keys, s keyspace.Step, x Event) int {
 	if x.Kind != Deleted || x.Client != x.Owner {
 		return x.Owner
 	}
