@@ -151,7 +151,7 @@ func (t *teller) repeated() bool {
 // leased reports whether a key has a TTL or should have one. It should have one if the lock claims
 // to recover from a crash without the clients' clocks.
 func (t *teller) leased() bool {
-	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Became.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
+	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Keyspace.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
 }
 
 // acknowledged reports whether the command is a WAIT that enough replicas acknowledged.
