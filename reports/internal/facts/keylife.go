@@ -67,7 +67,7 @@ func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
 		}
 	}
 	spans := spansOf(keys, counters, End(e))
-	events = append(events, lose(e.Ops, events, spans)...)
+	events = append(events, redateLosses(e.Ops, events, spans)...)
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return events, spans
 }
