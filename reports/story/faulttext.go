@@ -28,7 +28,7 @@ func (t *teller) faultSteps() []Step {
 			continue
 		}
 		if text := t.windowWords(w); text != "" {
-			out = append(out, Step{At: t.struckAt(w), Text: text, Weight: struck})
+			out = append(out, Step{At: t.effectAt(w), Text: text, Weight: struck})
 		}
 	}
 	for _, s := range facts.Splits(t.Ops) {
@@ -38,7 +38,7 @@ func (t *teller) faultSteps() []Step {
 		}
 	}
 	for _, op := range t.Ops {
-		if op.Process != history.Nemesis || op.Window != nil || op.Time > t.lastCause() || !t.bears(op) || t.setsRight(op) {
+		if op.Process != history.Nemesis || op.Window != nil || op.Time > t.lastCause() || !t.belongsToStory(op) || t.setsRight(op) {
 			continue
 		}
 		if text := t.eventStep(op); text != "" {
@@ -54,9 +54,9 @@ func (t *teller) leftBehind(w facts.Window) bool {
 	return w.Lagged() && w.To >= t.Start
 }
 
-// bears reports whether an event belongs to the story: it happened after the story's start, or its
+// belongsToStory reports whether an event belongs to the story: it happened after the story's start, or its
 // effect lasted until that start.
-func (t *teller) bears(op history.Op) bool {
+func (t *teller) belongsToStory(op history.Op) bool {
 	if op.Client >= 0 && !slices.Contains(t.Cast, op.Client) {
 		return false
 	}
@@ -221,7 +221,7 @@ func (t *teller) setsRight(op history.Op) bool {
 			before = earlier
 		}
 	}
-	return before.Offset != 0 && t.bears(before)
+	return before.Offset != 0 && t.belongsToStory(before)
 }
 
 // sameClock reports whether op and earlier set the same clock.

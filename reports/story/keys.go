@@ -147,8 +147,8 @@ func (t *teller) keyWords(x facts.Event) string {
 		return ""
 	case x.Kind == facts.Expired:
 		return fmt.Sprintf("c%d's key expired {where}", x.Owner)
-	case x.Kind == facts.Lost && t.superseded(x) && t.heirWithout(x) != "":
-		return fmt.Sprintf("c%d's key was lost with %s: %s had never got it", x.Owner, x.Node, t.heirWithout(x))
+	case x.Kind == facts.Lost && t.superseded(x) && t.promotedWithoutKey(x) != "":
+		return fmt.Sprintf("c%d's key was lost with %s: %s had never got it", x.Owner, x.Node, t.promotedWithoutKey(x))
 	case x.Kind == facts.Lost && t.superseded(x):
 		return fmt.Sprintf("c%d's key was lost {where}", x.Owner)
 	case x.Kind == facts.Gone:
@@ -183,9 +183,9 @@ func (t *teller) standing(x facts.Event) string {
 	return ": it had none of its own"
 }
 
-// heirWithout returns the replica that was promoted after its primary had lost a key, if
+// promotedWithoutKey returns the replica that was promoted after its primary had lost a key, if
 // replication to it had stopped before the key was set; else "".
-func (t *teller) heirWithout(x facts.Event) string {
+func (t *teller) promotedWithoutKey(x facts.Event) string {
 	i := slices.IndexFunc(t.Ops, func(op history.Op) bool {
 		return op.F == history.FPromote && op.Node != x.Node && op.Time >= x.At
 	})
