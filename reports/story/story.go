@@ -56,7 +56,7 @@ const MaxSteps = 9
 func Tell(f Focus) Story {
 	t := newTeller(f)
 	steps := slices.Concat(
-		t.looks(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.denied(), t.harm(), t.touches(),
+		t.earlierCommandSteps(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.denied(), t.harm(), t.touches(),
 	)
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	return Story{Steps: shorten(joined(steps)), Broken: broken(f), Prevented: t.prevented()}
