@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Beside writes the matrices of several campaigns as one, in Markdown. First comes a list of the
+// Compare writes the matrices of several campaigns as one, in Markdown. First comes a list of the
 // campaigns, then a row for each recipe and a column for each fault. If all campaigns with the
 // cell agree, the cell has one word. Otherwise it has one word for each campaign, in order; a dot
 // is a campaign without the cell. At the end stand the flaws that only some campaigns with the
