@@ -150,11 +150,11 @@ func (s *session) counterexample(ctx context.Context, worst trial.Result, f Faul
 	v.Seed, v.Replay, v.spec = s.Seed, worst.Spec.Workload+"/"+number(worst.Spec), worst.Spec
 	flaw := blame(worst)
 	v.Title = fmt.Sprintf("the lock breaks what it promises: %s (%s)", v.Flaws[0], checker.Cause(flaw.Cause).Meaning())
-	if same, ok := s.tells(flaw); ok {
+	if same, ok := s.reportedAs(flaw); ok {
 		v.SameAs, v.Saved = same.fault, same.saved
 		return v, nil
 	}
-	s.told = append(s.told, told{Flaw: flaw, fault: f.Fault})
+	s.reported = append(s.reported, reportedFlaw{Flaw: flaw, fault: f.Fault})
 	return v, s.minimize(ctx, v, worst)
 }
 
