@@ -107,11 +107,11 @@ func hungHolder(document string) []Flaw {
 // the client has already used up much of the lease.
 var slowNodes = []string{"node-pause"}
 
-// deadlineLookedAtTooEarly is leaseOutlived for a lease with a deadline. The holder checks the
+// deadlineCheckedTooEarly is leaseOutlived for a lease with a deadline. The holder checks the
 // deadline, then is frozen or works until the deadline is past, then writes to the resource. It no
 // longer believes that it holds the lock, but the write has already begun. If the holder's clock is
 // also set back, even a check after the deadline passes.
-func deadlineLookedAtTooEarly() []Flaw {
+func deadlineCheckedTooEarly() []Flaw {
 	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause", "slow-work"}, "lease-outlived", Limit,
 		"A holder that looks at its clock, and is then frozen or at work until its deadline is past, touches the resource too late; its belief ended in time.",
 		kleppmann, "resource"))

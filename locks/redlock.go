@@ -51,7 +51,7 @@ func RedlockWaiting(patience func(ttl time.Duration) time.Duration) Recipe {
 }
 
 var redlockFlaws = flaws(
-	deadlineLookedAtTooEarly(), quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(),
+	deadlineCheckedTooEarly(), quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(),
 	under([]string{"client-skew"}, "client-clock", Bug,
 		"The deadline and the elapsed time are readings of a wall clock: if it is set back during the lease, the holder still believes that it holds the lock after the keys have expired; nobody can set a monotonic clock back.",
 		`D3: currentTimeMillis; redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, "exclusion", "resource"),

@@ -36,7 +36,7 @@ func init() {
 }
 
 var redlockDriftFlaws = flaws(
-	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), orphanedQuorum(),
+	deadlineCheckedTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), orphanedQuorum(),
 )
 
 func redlockDriftClaims(id string, ttl time.Duration, nodes int) history.Claims {
