@@ -62,7 +62,7 @@ var redlockFlaws = flaws(
 // failed attempt also releases grants whose reply was lost, unless the release overtakes the
 // request.
 func orphanedQuorum() []Flaw {
-	return may(append(without(strandingFaults, "failover", "split-brain"), slowClocks...),
+	return may(append(without(strandingFaults, "failover", "split-brain"), clientClockFaults...),
 		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
 }
 

@@ -48,6 +48,6 @@ var reentrantRenewalFlaws = flaws(
 		"D3: a count greater than zero is all that is asked, and four renewals", "reentrancy")),
 	// Some schedules of these faults also freeze a holder. Then its critical section may overrun the
 	// lease, and the bounded renewal does not keep the lease.
-	may(slices.Concat(losingFaults, slowNodes), leaseOutlived()),
+	may(slices.Concat(losingFaults, delayingFaults), leaseOutlived()),
 	serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
