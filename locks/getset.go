@@ -63,7 +63,7 @@ var getsetFlaws = flaws(
 		"If two clients find the same time past, the second one's GETSET replaces the first one's time with its own, though it does not get the lock: the time in the key is not the holder's.",
 		"D1, first version", "ownership")),
 	// Many faults show this flaw only by chance: a late EXPIRE that runs in the same millisecond as
-	// the next holder's own EXPIRE does not change the key's remaining life.
+	// the next holder's own EXPIRE does not change the key's remaining TTL.
 	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not compare the owner: after a pause behind the winning SETNX or GETSET it sets the TTL of another's key. And if two clients find the same time past, the second one's GETSET removes the TTL that the first one's EXPIRE gave the key.",
 		"D1, first version", "ownership")),

@@ -76,7 +76,7 @@ func keysInMovingSlot() []Flaw {
 }
 
 // redissonEnter adds an entry and returns nil if the lock is free or the owner's. Otherwise it
-// returns the remaining life of the lock in milliseconds.
+// returns the remaining TTL of the lock in milliseconds.
 // KEYS[1] is the lock, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
 var redissonEnter = newScript("redisson-enter", `
 if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
@@ -116,7 +116,7 @@ func (l *redisson) TryLock(ctx context.Context) (Lease, error) {
 	return lease, err
 }
 
-// enter makes one attempt. If the lock is busy, wait is the remaining life of its key.
+// enter makes one attempt. If the lock is busy, wait is the remaining TTL of its key.
 func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, err error) {
 	lease = Lease{Token: l.owner}
 	if l.timeout > 0 {
@@ -138,7 +138,7 @@ func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, 
 }
 
 // Lock implements Blocker. A waiter sleeps until a release is published or the reported remaining
-// life of the key is over. A waiter that misses the message sleeps for that whole life.
+// TTL of the key is over. A waiter that misses the message sleeps for that whole TTL.
 func (l *redisson) Lock(ctx context.Context) (Lease, error) { return l.lockWithin(ctx, -1) }
 
 // lockWithin is Lock with a time limit, after which it returns ErrBusy. A negative patience means

@@ -83,31 +83,31 @@ func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
-	life := milliseconds(l.ttl)
+	ttl := milliseconds(l.ttl)
 	start := l.client.Now().UnixMilli()
 	granted := 0
 	for _, node := range l.client.Nodes {
-		if l.ask(ctx, node, token, life) == nil {
+		if l.ask(ctx, node, token, ttl) == nil {
 			granted++
 		}
 	}
 	elapsed := l.client.Now().UnixMilli() - start
-	if granted >= len(l.client.Nodes)/2+1 && elapsed < life {
-		return Lease{Token: token, Deadline: time.UnixMilli(start + life)}, nil
+	if granted >= len(l.client.Nodes)/2+1 && elapsed < ttl {
+		return Lease{Token: token, Deadline: time.UnixMilli(start + ttl)}, nil
 	}
 	l.giveBack(ctx, token)
 	lease := Lease{Token: token}
 	if err := ctx.Err(); err != nil {
 		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
 	}
-	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %d of %d ms", ErrBusy, granted, len(l.client.Nodes), elapsed, life)
+	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %d of %d ms", ErrBusy, granted, len(l.client.Nodes), elapsed, ttl)
 }
 
 // ask sends SET to one node and waits at most l.patience.
-func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token string, life int64) error {
+func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token string, ttl int64) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
-	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", life)
+	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", ttl)
 }
 
 // Unlock implements Lock. ErrNotHeld: so many nodes did not have the client's key that no majority
