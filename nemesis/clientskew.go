@@ -133,7 +133,7 @@ func namedSkews(w World) []Schedule {
 			}
 			lineups := []lineup{w.one()}
 			if s.n == 0 && i < 2 {
-				lineups = w.both()
+				lineups = w.oneAndTwoStruck()
 			}
 			for _, l := range lineups {
 				e.add(l, s, way.name, "its clock is set "+way.name, set(way.offset))

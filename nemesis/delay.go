@@ -87,7 +87,7 @@ func (e *enumeration) delays(s spot, part part) {
 	add := func(l lineup, variant, idea string, shape func(*Action)) {
 		e.add(l, s, join(part.label, variant), idea, shape)
 	}
-	for _, l := range e.both() {
+	for _, l := range e.oneAndTwoStruck() {
 		add(l, "", "it arrives when another has the lock",
 			late(testbed.Upstream, false, e.readable(), l.others(testbed.StepHold), time.Duration(len(l.struck))*e.outlast()))
 	}

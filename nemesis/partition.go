@@ -75,7 +75,7 @@ func namedPartitions(w World, d testbed.Direction) []Schedule {
 	one := w.one()
 	for _, s := range w.everywhere() {
 		for _, part := range w.partsAt(s) {
-			for _, l := range w.both() {
+			for _, l := range w.oneAndTwoStruck() {
 				add(l, s, part, "", "is cut off for longer than the lease from ", nil, w.outlast())
 			}
 			if s.n > 0 {

@@ -58,7 +58,7 @@ func namedResets(w World) []Schedule {
 	}
 	for _, when := range whens {
 		for _, s := range slices.Concat(w.boundaries(when), w.reentry(when)) {
-			lineups := w.both()
+			lineups := w.oneAndTwoStruck()
 			if when == testbed.Sent {
 				lineups = w.lineups(s)
 			}

@@ -73,7 +73,7 @@ func namedSlowWork(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range believing {
 		for _, o := range w.overruns() {
-			for _, l := range w.both() {
+			for _, l := range w.oneAndTwoStruck() {
 				e.add(l, s, o.label, "works "+o.words, func(a *Action) { a.Nodes, a.For = nil, o.lasts })
 			}
 		}

@@ -39,16 +39,16 @@ func (w World) one() lineup {
 	return pair
 }
 
-// both returns the line-ups with one and with two struck clients.
-func (w World) both() []lineup { return []lineup{w.one(), twoDown} }
+// oneAndTwoStruck returns the line-ups with one and with two struck clients.
+func (w World) oneAndTwoStruck() []lineup { return []lineup{w.one(), twoDown} }
 
 // lineups returns the line-ups with one struck client, with two, and with a single client. The
 // single client is omitted at late commands of an acquire, which only a waiting client sends.
 func (w World) lineups(s spot) []lineup {
 	if s.step == testbed.StepAcquire && s.n > 2 {
-		return w.both()
+		return w.oneAndTwoStruck()
 	}
-	return append(w.both(), alone)
+	return append(w.oneAndTwoStruck(), alone)
 }
 
 // everyone lists the clients.
