@@ -137,6 +137,6 @@ func (e *enumeration) lateGrants() {
 	for _, s := range e.boundaries(testbed.Before, testbed.StepAcquire) {
 		late := e.at(s, "its reply comes late, but in time", l.struck[0], l)
 		late.Nodes, late.Direction, late.For = e.together().nodes, testbed.Downstream, 3*e.timeout()/4
-		e.plan(l, named(s, "in-time"), late, e.overruns(l))
+		e.plan(l, named(s, "in-time"), late, e.overrunLease(l))
 	}
 }

@@ -174,7 +174,7 @@ func (e *enumeration) drifts() {
 		for run := range 6 {
 			ahead := e.at(s, "the clocks of "+all.words+" run a little ahead of its lease", trio.struck[0], trio)
 			ahead.Nodes, ahead.Offset, ahead.For = all.nodes, e.TTL/100, 2*e.outlast()
-			e.plan(trio, named(s, fmt.Sprintf("drift.%d", run+1)), ahead, e.overruns(trio))
+			e.plan(trio, named(s, fmt.Sprintf("drift.%d", run+1)), ahead, e.overrunLease(trio))
 		}
 	}
 }

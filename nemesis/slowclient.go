@@ -31,9 +31,9 @@ func (e *enumeration) slow(s spot, who []int, l lineup) Action {
 	return a
 }
 
-// overruns returns an action that freezes the next client to get the lock after some client
+// overrunLease returns an action that freezes the next client to get the lock after some client
 // has released it. The freeze ends when another client is about to touch the resource.
-func (e *enumeration) overruns(l lineup) Action {
+func (e *enumeration) overrunLease(l lineup) Action {
 	a := e.pause(beginning(testbed.StepHold), "overruns its lease", l.struck[0], l)
 	a.Arm = l.anyone(testbed.StepRest)
 	a.Until, a.Limit = l.others(testbed.StepTouch), e.outlast()

@@ -41,8 +41,8 @@ var slowWork = Fault{
 	},
 }
 
-// overruns lists lengths of slow work, each longer than the lease.
-func (w World) overruns() []struct {
+// overrunLengths lists lengths of slow work, each longer than the lease.
+func (w World) overrunLengths() []struct {
 	label, words string
 	lasts        time.Duration
 } {
@@ -59,7 +59,7 @@ func (w World) overruns() []struct {
 
 func drawnSlowWork(w World, r *rand.Rand) []Plan {
 	d := w.draw()
-	for _, o := range w.overruns() {
+	for _, o := range w.overrunLengths() {
 		d.add(believing, "works "+o.words, func(m *move) {
 			m.Nodes, m.For, m.gap = nil, o.lasts, w.TTL/10
 		})
@@ -72,7 +72,7 @@ func drawnSlowWork(w World, r *rand.Rand) []Plan {
 func namedSlowWork(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range believing {
-		for _, o := range w.overruns() {
+		for _, o := range w.overrunLengths() {
 			for _, l := range w.oneAndTwoStruck() {
 				e.add(l, s, o.label, "works "+o.words, func(a *Action) { a.Nodes, a.For = nil, o.lasts })
 			}
