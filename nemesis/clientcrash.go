@@ -19,7 +19,7 @@ var clientCrash = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      drawnCrashes,
-	named:      namedCrashes,
+	schedules:  namedCrashes,
 	deadly:     true,
 	freezes:    true,
 	effect:     history.Crashed,

@@ -21,7 +21,7 @@ var clientPause = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      drawnPauses,
-	named:      namedPauses,
+	schedules:  namedPauses,
 	sweep:      frozen,
 	freezes:    true,
 	effect:     history.Paused,

@@ -21,7 +21,7 @@ var hungWork = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      drawnHungWork,
-	named:      namedHungWork,
+	schedules:  namedHungWork,
 	deadly:     true,
 	freezes:    true,
 	effect:     history.Hung,

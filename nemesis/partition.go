@@ -25,7 +25,7 @@ func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 		Needs:      []testbed.Capability{testbed.CanNetwork},
 		Topologies: sameTopology,
 		Plans:      func(w World, r *rand.Rand) []Plan { return drawnPartitions(w, r, d) },
-		named:      func(w World) []Schedule { return namedPartitions(w, d) },
+		schedules:  func(w World) []Schedule { return namedPartitions(w, d) },
 		effect:     history.Cut,
 		aim:        aimAtLinks,
 		inject:     linkFault(cut),

@@ -18,7 +18,7 @@ var reset = Fault{
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
 	Plans:      drawnResets,
-	named:      namedResets,
+	schedules:  namedResets,
 	effect:     history.Reset,
 	aim:        aimAtLinks,
 	inject:     linkFault(resetLink),

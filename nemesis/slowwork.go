@@ -20,7 +20,7 @@ var slowWork = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      drawnSlowWork,
-	named:      namedSlowWork,
+	schedules:  namedSlowWork,
 	freezes:    true,
 	effect:     history.Slowed,
 	aim:        aimAtClient,

@@ -177,5 +177,5 @@ func (e *enumeration) exactQuorum(s spot, variant, idea string, shape func(*Acti
 	last.At = e.lease() + e.TTL/2
 	last.Nodes, last.Quorum = e.Nodes[quorum-1:quorum], e.Claims.Quorum
 	shape(&last)
-	e.plan(l, named(s, join("quorum", variant)), cutOff, last)
+	e.plan(l, scheduleName(s, join("quorum", variant)), cutOff, last)
 }
