@@ -92,7 +92,7 @@ func namedNodePauses(w World) []Schedule {
 		slow.For = w.late()
 		freeze := Action{
 			Idea: all.words + " freezes for what is left of the lease", Client: history.NoClient,
-			After: 1, By: 2 * e.patience(), Nodes: all.nodes, For: 2 * w.TTL / 5,
+			After: 1, By: 2 * e.spotTimeout(), Nodes: all.nodes, For: 2 * w.TTL / 5,
 		}
 		e.plan(l, scheduleName(s, "late"), slow, freeze)
 	}

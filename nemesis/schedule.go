@@ -99,7 +99,7 @@ func (e *enumeration) at(s spot, idea string, who []int, l lineup) Action {
 
 // timed sets an action's earliest and latest start, and sets its Client to history.NoClient.
 func (e *enumeration) timed(a Action) Action {
-	a.Client, a.At, a.By = history.NoClient, e.warmUp(), e.patience()
+	a.Client, a.At, a.By = history.NoClient, e.warmUp(), e.spotTimeout()
 	return a
 }
 

@@ -46,7 +46,7 @@ func (e *enumeration) overrunLease(l lineup) Action {
 func (e *enumeration) robbed(late int) Action {
 	return Action{
 		Fault: clientPauseName, Idea: "is slow, when its lock was released by another", Client: history.NoClient,
-		After: late, By: 2 * e.patience(), Point: trio.anyone(testbed.StepTouch),
+		After: late, By: 2 * e.spotTimeout(), Point: trio.anyone(testbed.StepTouch),
 		Until: trio.others(testbed.StepTouch), Limit: e.TTL / 2,
 	}
 }

@@ -168,7 +168,7 @@ func (e *enumeration) exactQuorum(s spot, variant, idea string, shape func(*Acti
 	l := e.one()
 	cutOff := Action{
 		Fault: partitionName, Idea: "one client can get no more than a quorum", Client: history.NoClient,
-		By: e.patience(), Direction: testbed.Both, For: 2*e.lease() + 2*e.TTL,
+		By: e.spotTimeout(), Direction: testbed.Both, For: 2*e.lease() + 2*e.TTL,
 	}
 	for _, node := range e.Nodes[quorum:] {
 		cutOff.Links = append(cutOff.Links, testbed.Link{From: clientName(0), To: node})

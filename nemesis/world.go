@@ -129,5 +129,5 @@ func (w World) start(r *rand.Rand) time.Duration {
 // warmUp returns the time by which every client has had a turn and scripts are loaded.
 func (w World) warmUp() time.Duration { return w.TTL / 2 }
 
-// patience returns how long a schedule waits for its spots.
-func (w World) patience() time.Duration { return 5 * (w.lease() + w.TTL) }
+// spotTimeout returns how long a schedule waits for its spots.
+func (w World) spotTimeout() time.Duration { return 5 * (w.lease() + w.TTL) }
