@@ -18,7 +18,7 @@ var etcdWaiter = bug.Bug{
 	Name:     "etcd-waiter",
 	Title:    "etcd-io/etcd #11456",
 	Link:     "https://github.com/etcd-io/etcd/issues/11456",
-	Mended:   "3.5.0 (b14c7cd44)",
+	FixedIn:  "3.5.0 (b14c7cd44)",
 	Language: "Go",
 	Story:    "Who had waited until all before it had left held the lock, without a look at its own lease, which may have ended meanwhile. (The queue is on Redis here.) Exclusion by race shows under client-pause in both versions: the oracle takes joining the queue for the grant, so that it knows no limit for a holder of such a lock that is frozen for too long.",
 	Options:  locktest.Options{Blocking: true, Renews: true},

@@ -17,7 +17,7 @@ var goredisRetry = bug.Bug{
 	Name:     "r3c-retry",
 	Title:    "eyjian/r3c #17",
 	Link:     "https://github.com/eyjian/r3c/pull/17",
-	Mended:   "#17",
+	FixedIn:  "#17",
 	Language: "C++",
 	Story:    "A SETNX whose reply was lost was sent again by the client library, and then said that the lock was taken: by the caller itself (as go-redis does, redis/go-redis #2985). Either way the key keeps all out until it expires, which a lost reply does to any lease.",
 	Before:   retried(3),

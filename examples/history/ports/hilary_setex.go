@@ -14,13 +14,13 @@ var hilarySetEx = bug.Bug{
 	Name:     "hilary-setex",
 	Title:    "oaeproject/Hilary #793",
 	Link:     "https://github.com/oaeproject/Hilary/pull/793",
-	Mended:   "4.2.2",
+	FixedIn:  "4.2.2",
 	Language: "JavaScript",
 	Story:    "Whoever found the lock held made sure that it had a TTL, and wrote it again if TTL said that there was none, which Redis also said if there was no key: a lock that was released meanwhile came back. (Here the key goes by eviction.)",
 	Before:   on(func(rdb *redis.Client) lock { return ensured(rdb, false) }),
 	After:    on(func(rdb *redis.Client) lock { return ensured(rdb, true) }),
 	Fault:    "eviction", Flaw: "liveness by orphaned-key",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // ensured is a lock that every client repairs. A client that finds the lock held and without a TTL

@@ -15,7 +15,7 @@ var noderedlockStart = bug.Bug{
 	Name:     "node-redlock-start",
 	Title:    "mike-marcacci/node-redlock #299",
 	Link:     "https://github.com/mike-marcacci/node-redlock/issues/299",
-	Mended:   "5dd9e28 (#274)",
+	FixedIn:  "5dd9e28 (#274)",
 	Language: "TypeScript",
 	Story:    "The lease was counted from the first of several attempts, so that a caller that had waited was told too early an end, even one in the past. Holders stop too early: that is safe, and no oracle asks for more.",
 	Options:  five,

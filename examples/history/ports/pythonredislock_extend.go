@@ -14,7 +14,7 @@ var pythonredislockExtend = bug.Bug{
 	Name:     "python-redis-lock-extend",
 	Title:    "ionelmc/python-redis-lock #31",
 	Link:     "https://github.com/ionelmc/python-redis-lock/pull/31",
-	Mended:   "3.0.0",
+	FixedIn:  "3.0.0",
 	Language: "Python",
 	Story:    "Extend looked at the key's TTL, and not at its owner: a holder whose lease had ended prolonged the lease of the next one, and went on.",
 	Before: on(func(rdb *redis.Client) lock {

@@ -17,7 +17,7 @@ var redismutexGetSet = bug.Bug{
 	Name:     "redis-mutex-getset",
 	Title:    "kenn/redis-mutex #6",
 	Link:     "https://github.com/kenn/redis-mutex/pull/6",
-	Mended:   "2.1.1",
+	FixedIn:  "2.1.1",
 	Language: "Ruby",
 	Story:    "A client whose SETNX failed, and whose GET then found no key since its holder had left, took that for an expired lease: its GETSET overwrote the value of whoever had come meanwhile, who could not unlock any more. It takes three clients within two commands, which no named schedule brings about.",
 	Options:  locktest.Options{WallClock: true},

@@ -13,7 +13,7 @@ var redispyWatch = bug.Bug{
 	Name:     "redis-py-watch",
 	Title:    "redis/redis-py #1031",
 	Link:     "https://github.com/redis/redis-py/pull/1031",
-	Mended:   "3.0.0",
+	FixedIn:  "3.0.0",
 	Language: "Python",
 	Story:    "Release watched the key, compared and deleted it, but opened no MULTI: the WATCH watched nothing, and after a lease that ended in between DEL freed the next holder's lock.",
 	Before: on(func(rdb *redis.Client) lock {

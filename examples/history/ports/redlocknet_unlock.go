@@ -16,7 +16,7 @@ var redlocknetUnlock = bug.Bug{
 	Name:     "redlock-net-unlock",
 	Title:    "samcook/RedLock.net #64",
 	Link:     "https://github.com/samcook/RedLock.net/pull/64",
-	Mended:   "2.3.0",
+	FixedIn:  "2.3.0",
 	Language: "C#",
 	Story:    "Nothing kept the timer that extends the lease and Dispose apart, and the script that extends sets a key that is not there: the lock of a holder that had released it came back. The timer has to fire during a release, and holders seldom work for just half a lease. One of two runs of this suite met it, under `eviction`, when both came at one instant; the same trial did not show it again.",
 	Varies:   true,

@@ -19,7 +19,7 @@ var redsyncValidity = bug.Bug{
 	Name:     "redsync-validity",
 	Title:    "go-redsync/redsync #71",
 	Link:     "https://github.com/go-redsync/redsync/pull/71",
-	Mended:   "v4.4.0",
+	FixedIn:  "v4.4.0",
 	Language: "Go",
 	Story:    "Extend did not look at how long it had taken: it reported success although the first of its keys had expired while it waited for the last node (as Valid did, #72). No reply comes that late where commands have timeouts of seconds and leases last for 30 s.",
 	Options:  five,

@@ -16,7 +16,7 @@ var semaphoreReacquire = bug.Bug{
 	Name:     "redis-semaphore-reacquire",
 	Title:    "swarthy/redis-semaphore 3f70489",
 	Link:     "https://github.com/swarthy/redis-semaphore/commit/3f70489",
-	Mended:   "5.3.1",
+	FixedIn:  "5.3.1",
 	Language: "TypeScript",
 	Story:    "A refresh that found no key set it again: a holder that had been away took a lock back that others may have held and released meanwhile, and was not told that it had lost it. Without a time until which it is held, such a lock only has limits when a client is frozen.",
 	Options:  locktest.Options{Renews: true},
