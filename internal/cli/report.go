@@ -223,7 +223,7 @@ func (a *app) beside(dirs []string) error {
 		}
 		all = append(all, s)
 	}
-	return reports.Beside(a.stdout, all...)
+	return reports.SideBySide(a.stdout, all...)
 }
 
 // recipesPage writes the recipes page to a file.
