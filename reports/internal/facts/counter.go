@@ -37,7 +37,7 @@ func fenceCounters(e history.Evidence, keys *keyspace.Keys) map[Key]bool {
 	for at := range counts {
 		withOthers := false
 		for op := range fences {
-			withOthers = beside || touched[op][at] && len(touched[op]) > 1
+			withOthers = withOthers || touched[op][at] && len(touched[op]) > 1
 		}
 		if other[at] || !withOthers {
 			delete(counts, at)
