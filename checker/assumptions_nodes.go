@@ -81,7 +81,7 @@ func (rp *replay) forgotten(s suspicion) *account.Assumption {
 			}
 		}
 	}
-	for _, p := range rp.Partings {
+	for _, p := range rp.SplitBrains {
 		if (s.first.Node == p.Old || s.first.Node == p.Heir) && p.From < s.first.Seq && (p.Until == 0 || s.first.Seq < p.Until) {
 			return &account.Assumption{Premise: account.OnePrimary, But: account.Fact{What: account.ServedBoth, Nodes: []string{p.Old, p.Heir}, Since: p.Since}}
 		}
@@ -168,7 +168,7 @@ func (rp *replay) backUp(down history.Op) history.Op {
 
 // oldPrimary returns the primary that stayed behind in the split that op began; "" if unknown.
 func (rp *replay) oldPrimary(op history.Op) string {
-	for _, p := range rp.Partings {
+	for _, p := range rp.SplitBrains {
 		if p.Since == op.Time && p.Heir == op.Node {
 			return p.Old
 		}

@@ -237,7 +237,7 @@ func (rp *replay) onDifferentNodes(a, b []*keyspace.Grant) reason {
 
 // byTwoPrimaries explains two grants that two primaries made at the same time.
 func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
-	p := rp.Parted(first.Node, second.Node, second.Seq)
+	p := rp.SplitBrainOf(first.Node, second.Node, second.Seq)
 	if p == nil {
 		return unclear
 	}

@@ -304,7 +304,7 @@ func (rp *replay) event(index int) (history.Op, bool) {
 // renewed and lived on, or was released.
 func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for _, l := range rp.Of(first.Op) {
-		p := rp.Parted(first.Node, l.Node, first.End.Seq)
+		p := rp.SplitBrainOf(first.Node, l.Node, first.End.Seq)
 		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= granted {
 			continue
 		}

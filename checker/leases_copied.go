@@ -66,7 +66,7 @@ func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool)
 		}
 	}
 	for _, l := range rp.Of(first.Op) {
-		p := rp.Parted(first.Node, l.Node, rp.endSeq(first))
+		p := rp.SplitBrainOf(first.Node, l.Node, rp.endSeq(first))
 		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= at {
 			continue
 		}

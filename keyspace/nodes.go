@@ -265,13 +265,13 @@ func (r *reader) split(op history.Op) {
 	if r.apart(old) != nil || op.Node == old {
 		return
 	}
-	r.Partings = append(r.Partings, &Parting{Old: old, Heir: op.Node, Since: op.Time, From: r.tick()})
+	r.SplitBrains = append(r.SplitBrains, &SplitBrain{Old: old, Heir: op.Node, Since: op.Time, From: r.tick()})
 	r.inherit(old, op)
 }
 
 // apart returns the open parting whose old primary is the node old; nil if there is none.
-func (r *reader) apart(old string) *Parting {
-	for _, p := range r.Partings {
+func (r *reader) apart(old string) *SplitBrain {
+	for _, p := range r.SplitBrains {
 		if p.Old == old && p.Until == 0 {
 			return p
 		}
