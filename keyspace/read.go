@@ -38,7 +38,7 @@ func Read(e history.Evidence) *Keys {
 	}
 	r.enqueue()
 	r.bound()
-	r.look()
+	r.findResting()
 	r.findSet()
 	r.orient()
 	r.reach()
@@ -230,9 +230,9 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// look finds the acquires that succeeded but changed no value, and notes the last command of
+// findResting finds the acquires that succeeded but changed no value, and notes the last command of
 // each in r.resting.
-func (r *reader) look() {
+func (r *reader) findResting() {
 	made := map[int]bool{}
 	last := map[int]int{}
 	for pos, changes := range r.Effects {
