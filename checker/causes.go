@@ -279,7 +279,7 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 		}
 	}
 	if end == nil {
-		return rp.beside(first, second)
+		return rp.whileStanding(first, second)
 	}
 	switch end.How {
 	case keyspace.Deleted:
@@ -334,8 +334,8 @@ func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
 	return because(Race, cmds, rp.deed(account.Overwritten, over.Client, over.Cmd, over.At.Lo, first))
 }
 
-// beside explains a second grant that was made while the first still stood.
-func (rp *replay) beside(first, second *keyspace.Grant) reason {
+// whileStanding explains a second grant that was made while the first still stood.
+func (rp *replay) whileStanding(first, second *keyspace.Grant) reason {
 	switch {
 	case second == nil:
 		return unclear
