@@ -34,8 +34,8 @@ func (r *runner) judge(t *testing.T, a rerunTrial, what string) (ok bool) {
 	switch {
 	case done.Err != "":
 		t.Errorf("%s could not be judged: %s", what, done.Err)
-	case blames(done):
-		flaw := blame(done)
+	case hasFlaw(done):
+		flaw := worstFlaw(done)
 		shows := fmt.Sprintf("%s shows that the lock breaks what it promises: %s by %s", what, flaw.Oracle, flaw.Cause)
 		if other, ok := r.session.reportedAs(flaw); ok {
 			t.Errorf("%s: the same as under %v", shows, other)

@@ -22,7 +22,7 @@ import (
 // session tests one lock. Call open first, then fault for each fault, in any order, one at a time.
 type session struct {
 	lock
-	pool     *tellingPool
+	pool     *reportingPool
 	parallel int
 	dir      string // for trials; close removes it
 
@@ -68,8 +68,8 @@ func newSession(l lock, pool worker.Pool, parallel int) (*session, error) {
 		pool.Close()
 		return nil, fmt.Errorf("locktest: %w", err)
 	}
-	telling := &tellingPool{Pool: pool, test: l.name, after: slowAfter}
-	return &session{lock: l, pool: telling, parallel: parallel, dir: dir}, nil
+	reporting := &reportingPool{Pool: pool, test: l.name, slowAfter: slowAfter}
+	return &session{lock: l, pool: reporting, parallel: parallel, dir: dir}, nil
 }
 
 func (s *session) close() error {
