@@ -143,7 +143,7 @@ func (l *redisson) Lock(ctx context.Context) (Lease, error) { return l.lockWithi
 
 // lockWithin is Lock with a time limit, after which it returns ErrBusy. A negative patience means
 // no limit. The limit interrupts no command.
-func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Lease, error) {
+func (l *redisson) lockWithin(ctx context.Context, limit time.Duration) (Lease, error) {
 	start := time.Now()
 	lease, _, err := l.enter(ctx)
 	if !errors.Is(err, ErrBusy) {
@@ -159,19 +159,19 @@ func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Leas
 	if _, err := released.ReceiveTimeout(ctx, master.Options().ReadTimeout); err != nil {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
-	for patience < 0 || time.Since(start) < patience {
+	for limit < 0 || time.Since(start) < limit {
 		lease, wait, err := l.enter(ctx)
 		if !errors.Is(err, ErrBusy) {
 			return lease, err
 		}
-		if left := patience - time.Since(start); patience >= 0 && (wait < 0 || wait > left) {
+		if left := limit - time.Since(start); limit >= 0 && (wait < 0 || wait > left) {
 			wait = max(left, 0)
 		}
 		if err := l.awaitRelease(ctx, released, wait); err != nil {
 			return Lease{}, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, err)
 		}
 	}
-	return lease, fmt.Errorf("%w: not within %v", ErrBusy, patience)
+	return lease, fmt.Errorf("%w: not within %v", ErrBusy, limit)
 }
 
 // awaitRelease returns nil when a release was published, or after wait. A negative wait is
