@@ -218,7 +218,7 @@ func (k *Keys) Holding(lock string) []string { return k.holders[lock] }
 // mean nothing if the command was not executed.
 func (k *Keys) Ran(pos int) When { return k.ran[pos] }
 
-// SplitBrainOf returns the parting of the nodes a and b that was open at seq; nil if there is none.
+// SplitBrainOf returns the split brain of the nodes a and b that was open at seq; nil if there is none.
 func (k *Keys) SplitBrainOf(a, b string, seq int) *SplitBrain {
 	for _, p := range k.SplitBrains {
 		if (p.Old == a && p.Heir == b || p.Old == b && p.Heir == a) && p.From < seq && (p.Until == 0 || seq < p.Until) {

@@ -257,7 +257,7 @@ func (r *reader) eventOf(c history.KeyChange) int {
 	return best
 }
 
-// split begins a parting: one client after the other moves to a replica, while the rest
+// split begins a split brain: one client after the other moves to a replica, while the rest
 // continue at the old primary. From the first move on, each node gets writes that the other
 // does not get.
 func (r *reader) split(op history.Op) {
@@ -269,7 +269,7 @@ func (r *reader) split(op history.Op) {
 	r.inherit(old, op)
 }
 
-// apart returns the open parting whose old primary is the node old; nil if there is none.
+// apart returns the open split brain whose old primary is the node old; nil if there is none.
 func (r *reader) apart(old string) *SplitBrain {
 	for _, p := range r.SplitBrains {
 		if p.Old == old && p.Until == 0 {

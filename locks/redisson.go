@@ -141,7 +141,7 @@ func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, 
 // TTL of the key is over. A waiter that misses the message sleeps for that whole TTL.
 func (l *redisson) Lock(ctx context.Context) (Lease, error) { return l.lockWithin(ctx, -1) }
 
-// lockWithin is Lock with a time limit, after which it returns ErrBusy. A negative patience means
+// lockWithin is Lock with a time limit, after which it returns ErrBusy. A negative limit means
 // no limit. The limit interrupts no command.
 func (l *redisson) lockWithin(ctx context.Context, limit time.Duration) (Lease, error) {
 	start := time.Now()

@@ -77,7 +77,7 @@ func (t *teller) clues() clues {
 		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
 		extended: t.Finding.Account.What == account.ExtendedLate, unfenced: t.Finding.Account.What == account.FenceMissing,
 	}
-	for _, h := range t.told {
+	for _, h := range t.storyHolds {
 		g := t.grant(h)
 		var took []string
 		for _, x := range g.Commands {

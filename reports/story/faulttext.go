@@ -92,7 +92,7 @@ func (t *teller) windowWords(w facts.Window) string {
 		return freezeWords(w, until)
 	case w.Effect == history.Slowed:
 		return fmt.Sprintf("%s worked%s; its timers ran on", prose.List(clientNames(w.AimedAt())), until)
-	case t.toldByEvents(w):
+	case t.describedByEvents(w):
 		return ""
 	case w.Lagged() && t.cutOff(w):
 		return ""
@@ -146,9 +146,9 @@ func (t *teller) cutOff(w facts.Window) bool {
 	})
 }
 
-// toldByEvents reports whether the events of a fault describe all its effects: a crash, a clock's
+// describedByEvents reports whether the events of a fault describe all its effects: a crash, a clock's
 // jump, a node's death or return, an eviction, a split.
-func (t *teller) toldByEvents(w facts.Window) bool {
+func (t *teller) describedByEvents(w facts.Window) bool {
 	clients, nodes := w.AimedAt(), w.Servers()
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
 		switch kind := op.EventKind(); {

@@ -202,7 +202,7 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 // commands.
 func (t *teller) earlierCommandSteps() []Step {
 	var out []Step
-	for _, h := range t.told {
+	for _, h := range t.storyHolds {
 		g := t.grant(h)
 		if t.Finding.Blocks() || !slices.Contains(t.Finding.Clients, h.Client) || h.To < t.Finding.From {
 			continue
