@@ -9,16 +9,16 @@ import (
 
 // table holds the expectations of each lock, by the id of its recipe.
 var table = map[string]promised{
-	"script-lock":    odder(promised{may: limits(), rows: append(shown(), holds("script-flush", "exclusion"))}),
+	"script-lock":    odder(promised{may: limits(), rows: append(requiredLimits(), holds("script-flush", "exclusion"))}),
 	"script-telling": odder(plain()),
 	"script-watchdog": odder(promised{
 		may:  all(limits(), renewed("client-pause", "node-pause")),
-		rows: shown(),
+		rows: requiredLimits(),
 	}),
 	"go-zero": odder(plain()),
 	"go-zero-one-handle": {
 		may:  all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
-		rows: append(shown(), finds("delay", "exclusion", checker.LateCommand)),
+		rows: append(requiredLimits(), finds("delay", "exclusion", checker.LateCommand)),
 	},
 	"grants-everybody": {
 		may: all(limits(), wrong(checker.Race, "exclusion", "resource", "ownership")),
@@ -54,7 +54,7 @@ var table = map[string]promised{
 	},
 	"errors-as-busy": {
 		may:  all(limits(), mistaken(cutting, checker.FalseAnswer, "conduct")),
-		rows: append(shown(), under([]string{"lost-reply", "partition-replies"}, finds("", "conduct", checker.FalseAnswer))...),
+		rows: append(requiredLimits(), under([]string{"lost-reply", "partition-replies"}, finds("", "conduct", checker.FalseAnswer))...),
 	},
 	"errors-taken-back": plain(),
 
@@ -72,7 +72,7 @@ var table = map[string]promised{
 		may: all(limits(), mistaken([]string{"client-pause", "node-pause", "delay", "node-restart", "failover", "split-brain", "eviction", "node-clock"},
 			checker.ForeignDelete, "ownership", "exclusion", "resource"),
 			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
-		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
+		rows: append(requiredLimits(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
 	},
 
 	"incr-owned": plain(),
@@ -80,21 +80,21 @@ var table = map[string]promised{
 		may: all(limits(), mistaken([]string{"client-pause", "node-pause", "delay", "node-restart", "failover", "split-brain", "eviction", "node-clock"},
 			checker.ForeignDelete, "ownership", "exclusion", "resource"),
 			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
-		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
+		rows: append(requiredLimits(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
 	},
 	"incr-decr": {
 		may: all(limits(), wrong(checker.NoExpiry, "liveness"),
 			mistaken(cutting, checker.ForeignDelete, "ownership", "exclusion", "resource"),
 			mistaken([]string{"eviction", "node-clock"}, checker.ForeignDelete, "ownership", "exclusion", "resource"),
 			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
-		rows: append(shown(), blocks("node-clock", checker.NoExpiry), blocks("eviction", checker.NoExpiry), finds("client-pause", "ownership", checker.ForeignDelete)),
+		rows: append(requiredLimits(), blocks("node-clock", checker.NoExpiry), blocks("eviction", checker.NoExpiry), finds("client-pause", "ownership", checker.ForeignDelete)),
 	},
 
 	"set-xx": {
 		// A renewal by SET XX may replace another client's token. The checker counts that as
 		// deleting the other client's grant.
 		may:  all(limits(), renewed(cutting...), mistaken(append([]string{"eviction", "node-clock"}, cutting...), checker.ForeignDelete, "ownership", "exclusion", "resource")),
-		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
+		rows: append(requiredLimits(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
 	},
 
 	"redlock-parallel":   redlock("touch-2of3"),
@@ -110,7 +110,7 @@ var table = map[string]promised{
 		rows: rows(under([]string{"none", "script-flush", "reset"}, finds("", "exclusion", checker.ShortLease)),
 			[]row{finds("none", "resource", checker.ShortLease)}),
 	},
-	"rw-zset": {may: limits(), rows: append(shown(),
+	"rw-zset": {may: limits(), rows: append(requiredLimits(),
 		// In this trial a key that nobody releases keeps clients out until its TTL is over.
 		finds("partition", "liveness", checker.OrphanedKey).in("read-write", "touch-2of3"))},
 
@@ -126,7 +126,7 @@ var table = map[string]promised{
 	},
 	"fair-timeouts": plain(),
 	"fair-patient":  plain(),
-	"handed-over":   {may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)), rows: shown()},
+	"handed-over":   {may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)), rows: requiredLimits()},
 
 	"fence-before-lock": {
 		may: all(fenced(), wrong(checker.FenceRegressed, "fencing")),
@@ -148,7 +148,7 @@ var table = map[string]promised{
 		may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...),
 			// A client's lease may end while the client waits for the reply to a re-entry.
 			mistaken([]string{"partition", "partition-requests", "partition-replies", "delay"}, checker.LeaseOutlived, beliefs...)),
-		rows: shown(),
+		rows: requiredLimits(),
 	},
 	"hash-of-locks": plain(),
 
@@ -200,7 +200,7 @@ var table = map[string]promised{
 		// lost connection, such as after a promotion, at once.
 		may:  all(limits(), renewed("client-pause", "node-pause", "partition", "partition-requests", "partition-replies", "delay", "lost-reply", "split-brain")),
 		slow: 6,
-		rows: append(slices.DeleteFunc(shown(), func(r row) bool { return r.fault == "failover" }),
+		rows: append(slices.DeleteFunc(requiredLimits(), func(r row) bool { return r.fault == "failover" }),
 			finds("partition", "exclusion", checker.RenewalFailed).in("mutex", "read.n0.1.before-2of3")),
 	},
 }
@@ -222,15 +222,15 @@ func redlock(frozen string) promised {
 // fenced returns the limits of a lock whose resource refuses late writers. A late writer learns
 // only from the resource that it is late. A Redis that loses keys may also lose the counter of
 // fencing tokens.
-func fenced() []may {
+func fenced() []allowed {
 	return all(limits(), wrong(checker.LeaseOutlived, "exclusion"), mistaken(losing, checker.FenceRegressed, "fencing"),
 		mistaken(losing, checker.LeaseOutlived, "resource"))
 }
 
 // permitted returns the limits of a semaphore. They do not concern the resource, which holders
 // share by design.
-func permitted() []may {
-	return []may{
+func permitted() []allowed {
+	return []allowed{
 		{[]string{"exclusion"}, checker.LeaseOutlived, []string{"client-pause", "node-pause"}},
 		{[]string{"exclusion"}, checker.ServerLostKey, losing},
 		{[]string{"exclusion"}, checker.ServerClock, []string{"node-clock"}},

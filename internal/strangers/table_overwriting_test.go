@@ -50,7 +50,7 @@ func overwritingTable() map[string]promised {
 		},
 		"renamed":       plain(),
 		"reaped":        plain(),
-		"field-renewed": {may: all(limits(), renewed(cutting...)), rows: shown()},
+		"field-renewed": {may: all(limits(), renewed(cutting...)), rows: requiredLimits()},
 		"field-forgotten": {
 			ends: true,
 			may: all(limits(), renewed(cutting...), wrong(checker.Race, "exclusion", "resource", "ownership"),
