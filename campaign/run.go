@@ -80,6 +80,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
+	st.batched = !trial.RealTime(c.Testbed) // a trial that is lost can be run again
 	r := &run{Campaign: c, store: st, planner: p, started: started, info: Info{
 		Format: trial.Format,
 		Config: c.Config, Command: c.Command, Versions: c.Versions, Prefix: c.Prefix, Started: started.UTC(),

@@ -29,8 +29,10 @@ type store struct {
 	root   string
 	dir    string
 	trials *os.File // trials.jsonl.zst
-	lines  packed.Appender
-	sealed bool // nothing more is appended
+	lines  *packed.Appender
+	// batched: lines may wait for others before they are written. A kill then loses the last ones.
+	batched bool
+	sealed  bool // nothing more is appended
 }
 
 // createStore makes root/name/<time>; publish points root/latest to it. createStore never touches
@@ -119,13 +121,18 @@ func pointLatest(root, dir string) error {
 	return nil
 }
 
-// add appends a line to trials.jsonl. A kill cuts off at most the line that is being written.
+// add appends a line to trials.jsonl. A kill cuts off the line that is being written, and if lines are
+// batched, those that still wait.
 func (s *store) add(t trial.Result) error {
 	line, err := json.Marshal(t.Brief())
 	if err != nil {
 		return fmt.Errorf("encode trial: %w", err)
 	}
-	if err := s.lines.Append(append(line, '\n')); err != nil {
+	write := s.lines.Append
+	if s.batched {
+		write = s.lines.Buffer
+	}
+	if err := write(append(line, '\n')); err != nil {
 		s.sealed = true // leave the list without an end mark: it lacks this line
 		return err
 	}

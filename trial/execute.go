@@ -159,7 +159,9 @@ func Conclude(ctx context.Context, t Task, e history.Evidence, failure error, go
 func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidence, err error) {
 	t := &d.Trial
 	if err == nil {
-		*t, err = judge(ctx, *t, recipe.Flaws, e)
+		asked := checker.NewCase(e)
+		t.measure(asked)
+		*t, err = judge(ctx, *t, recipe.Flaws, asked)
 	}
 	switch {
 	case errors.Is(err, nemesis.ErrNotSupported):

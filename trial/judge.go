@@ -13,8 +13,9 @@ import (
 
 // Judge runs every oracle on a stored history, exactly as a run does. On an incomplete or unvouched
 // record, no verdict says that a property holds. On a changed record, nothing is decided: violations
-// become doubts too. The functions in more give further verdicts, which come last. The error is
-// checker.ErrDisagree; the verdicts are valid nevertheless.
+// become doubts too. The functions in more give further verdicts, which come last. Judge
+// leaves out the measures: Progress, Waiting and Behaviours. The error is checker.ErrDisagree; the
+// verdicts are valid nevertheless.
 func Judge(ctx context.Context, r Record, more ...func(context.Context, history.Evidence) checker.Verdict) (Result, error) {
 	var t Result
 	var declared []locks.Flaw
@@ -29,7 +30,7 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 	if t.Hash = r.hash; t.Hash == "" && r.Standing != Given {
 		t.Hash = history.Hash(r.Evidence)
 	}
-	t, err := judge(ctx, t, declared, r.Evidence)
+	t, err := judge(ctx, t, declared, checker.NewCase(r.Evidence))
 	for _, ask := range more {
 		t.Verdicts = append(t.Verdicts, ask(ctx, r.Evidence))
 	}
@@ -39,15 +40,10 @@ func Judge(ctx context.Context, r Record, more ...func(context.Context, history.
 	return t, err
 }
 
-// judge fills in t from the evidence, except its hash.
-func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evidence) (Result, error) {
+// judge fills in t from the evidence, except its hash and its measures.
+func judge(ctx context.Context, t Result, declared []locks.Flaw, asked *checker.Case) (Result, error) {
+	e := asked.Evidence
 	t.Hits, t.Ops, t.Commands, t.Keys = Hits(t.Spec, e.Ops), len(e.Ops), len(e.Commands), len(e.Keys)
-	asked := checker.NewCase(e)
-	if p := progress.MeasureCase(asked.Case); p != (progress.Measures{}) {
-		t.Progress = &p
-	}
-	t.Waiting = progress.WaitingAround(asked.Case, t.Spec.countedFault())
-	t.Behaviours = progress.Behaviours(asked.Case)
 	t.Promised = promiseOf(e.Claims)
 	var err error
 	if t.Verdicts, err = asked.Judge(ctx); err != nil {
@@ -56,6 +52,15 @@ func judge(ctx context.Context, t Result, declared []locks.Flaw, e history.Evide
 	_, t.Spoilt = checker.Stalled(e)
 	t.Weigh(declared)
 	return t, err
+}
+
+// measure fills in what no verdict depends on: Progress, Waiting and Behaviours.
+func (t *Result) measure(asked *checker.Case) {
+	if p := progress.MeasureCase(asked.Case); p != (progress.Measures{}) {
+		t.Progress = &p
+	}
+	t.Waiting = progress.WaitingAround(asked.Case, t.Spec.countedFault())
+	t.Behaviours = progress.Behaviours(asked.Case)
 }
 
 // Hits counts the hits of the fault under test, but not of faults that only prepare for it.

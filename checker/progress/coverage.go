@@ -145,49 +145,72 @@ func (c *coverage) share(units int) int {
 	return 2
 }
 
-// operations adds the behaviours of the clients' operations. It goes through the invocations, the
-// completions, and the beginnings and ends of grants in the order of their times.
+// operations adds the behaviours of the clients' operations. It goes through the history and through
+// the beginnings and ends of grants at the same time. An operation without a completion ends with the
+// history.
 func (c *coverage) operations() {
-	type moment struct {
-		at   time.Duration
-		rank int // among equal times: 0 for an invocation, 1 for a grant, 2 for a completion
-		do   func()
-	}
-	var all []moment
-	add := func(at time.Duration, rank int, do func()) { all = append(all, moment{at, rank, do}) }
-	for _, g := range c.replay.Grants {
-		if g.Lock != "" && !g.Refused {
-			begin := max(g.At.Lo, g.Came)
-			add(begin, 1, func() { c.grant(g, 1) })
-			add(max(begin, g.Until()), 1, func() { c.grant(g, -1) })
+	grants := c.turns()
+	until := func(last time.Duration) { // notes the turns of grants up to that time
+		for len(grants) > 0 && grants[0].at <= last {
+			c.note(grants[0])
+			grants = grants[1:]
 		}
 	}
-	for _, p := range c.replay.Pairing.All {
-		if p.Invoke.Process == history.Nemesis {
-			continue
-		}
-		at, before := evidence.ClientLock{Client: p.Invoke.Client, Lock: p.Invoke.Lock}, 0
-		done := c.replay.DoneAt(&p)
-		add(p.Invoke.Time, 0, func() { before = c.state(at) })
-		add(done, 2, func() {
-			c.seen[behaviour(p.Invoke.F, before, c.state(at), c.phase(p.Invoke.Time, done), string(p.Done()))] = true
-		})
+	ops := &c.replay.Pairing
+	before := make([]uint8, len(ops.All)) // by operation: the state at its invocation
+	done := func(p *history.Pair, i int, at time.Duration) {
+		after := c.state(evidence.ClientLock{Client: p.Invoke.Client, Lock: p.Invoke.Lock})
+		c.seen[behaviour(p.Invoke.F, int(before[i]), after, c.phase(p.Invoke.Time, at), string(p.Done()))] = true
 	}
-	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Or(cmp.Compare(a.at, b.at), a.rank-b.rank) })
-	for _, m := range all {
-		m.do()
+	for at := range ops.Ops {
+		op, i := &ops.Ops[at], ops.Of[at]
+		switch {
+		case i < 0 || op.Process == history.Nemesis:
+		case op.Type == history.Invoke:
+			until(op.Time - 1)
+			before[i] = uint8(c.state(evidence.ClientLock{Client: op.Client, Lock: op.Lock}))
+		default:
+			until(op.Time)
+			done(&ops.All[i], i, op.Time)
+		}
+	}
+	until(c.replay.End)
+	for i := range ops.All {
+		if p := &ops.All[i]; p.Complete == nil && p.Invoke.Process != history.Nemesis {
+			done(p, i, c.replay.End)
+		}
 	}
 }
 
-// grant notes that a grant begins (change is 1) or ends (-1).
-func (c *coverage) grant(g *keyspace.Grant, change int) {
-	at, unit := evidence.ClientLock{Client: g.Client, Lock: g.Lock}, c.replay.UnitOf(g.NodeKey())
+// turn is the beginning (by is 1) or the end (-1) of a grant.
+type turn struct {
+	at    time.Duration
+	grant *keyspace.Grant
+	by    int
+}
+
+// turns returns the beginnings and ends of all grants, in the order of their times.
+func (c *coverage) turns() []turn {
+	var all []turn
+	for _, g := range c.replay.Grants {
+		if g.Lock != "" && !g.Refused {
+			begin := max(g.At.Lo, g.Came)
+			all = append(all, turn{begin, g, 1}, turn{max(begin, g.Until()), g, -1})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// note changes what the keys hold.
+func (c *coverage) note(t turn) {
+	at, unit := evidence.ClientLock{Client: t.grant.Client, Lock: t.grant.Lock}, c.replay.UnitOf(t.grant.NodeKey())
 	units := c.held[at]
 	if units == nil {
 		units = map[keyspace.NodeKey]int{}
 		c.held[at] = units
 	}
-	if units[unit] += change; units[unit] == 0 {
+	if units[unit] += t.by; units[unit] == 0 {
 		delete(units, unit)
 	}
 }

@@ -91,7 +91,8 @@ func (f *File) Close() error {
 
 // encoder compresses whole files. Many goroutines can use it at once.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithLowerEncoderMem(true))
+	// Evidence becomes a fourteenth smaller at this level than at the default level.
+	e, err := zstd.NewWriter(nil, zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
 	if err != nil {
 		panic(err) // the options are constant
 	}
@@ -117,28 +118,45 @@ func Remove(path string) error {
 }
 
 // Appender compresses the data that is appended to a stream, piece by piece.
-type Appender struct{ encoder *zstd.Encoder }
+type Appender struct {
+	encoder *zstd.Encoder
+	pending int // bytes that are not flushed yet
+}
 
 // NewAppender returns an Appender that writes to w.
-func NewAppender(w io.Writer) Appender {
+func NewAppender(w io.Writer) *Appender {
 	// Lines that are flushed one by one become a sixth smaller at this level than at the default
 	// level, and take a quarter more time.
 	e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
 	if err != nil {
 		panic(err) // the options are constant
 	}
-	return Appender{e}
+	return &Appender{encoder: e}
 }
 
-// Append writes data in such a way that it can be read even if nothing more is ever written. After
-// an error, the Appender must not be used any more.
-func (a Appender) Append(data []byte) error {
+// Append writes data in such a way that it, and all earlier data, can be read even if nothing more is
+// ever written. After an error, the Appender must not be used any more.
+func (a *Appender) Append(data []byte) error {
 	if _, err := a.encoder.Write(data); err != nil {
 		return err
 	}
+	a.pending = 0
 	return a.encoder.Flush()
 }
 
+// Buffer is Append for data that may be lost if nothing more is written. It flushes once for each
+// batch of data, so that the stream becomes smaller.
+func (a *Appender) Buffer(data []byte) error {
+	if a.pending += len(data); a.pending >= batch {
+		return a.Append(data)
+	}
+	_, err := a.encoder.Write(data)
+	return err
+}
+
+// batch is the number of uncompressed bytes that Buffer collects.
+const batch = 64 << 10
+
 // Close marks the end of the stream. A reader knows by the mark that nothing is missing. Close
 // does not close the underlying writer.
-func (a Appender) Close() error { return a.encoder.Close() }
+func (a *Appender) Close() error { return a.encoder.Close() }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -73,6 +74,38 @@ func TestWhateverWasAppendedIsReadAfterAKill(t *testing.T) {
 		if ended := n == 0 || n == stream.Len(); ended && err != nil || !ended && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("cut after %d of %d bytes: got error %v", n, stream.Len(), err)
 		}
+	}
+}
+
+func TestBufferedDataWaitsForABatch(t *testing.T) {
+	var buffered, flushed bytes.Buffer
+	a, b := NewAppender(&buffered), NewAppender(&flushed)
+	line := []byte(strings.Repeat("a line of some length ", 40) + "\n")
+	for range 1000 {
+		if err := errors.Join(a.Buffer(line), b.Append(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func() (lines int, err error) {
+		path := filepath.Join(t.TempDir(), "stream"+Suffix)
+		if err := os.WriteFile(path, buffered.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := content(t, path)
+		return strings.Count(got, "\n"), err
+	}
+	lost := batch/len(line) + 1
+	if lines, err := read(); lines < 1000-lost || lines >= 1000 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("before Close, got %d lines of 1000, want at least %d and not all; error %v", lines, 1000-lost, err)
+	}
+	if err := errors.Join(a.Close(), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := read(); lines != 1000 || err != nil {
+		t.Errorf("after Close, got %d lines of 1000, error %v", lines, err)
+	}
+	if 2*buffered.Len() > flushed.Len() {
+		t.Errorf("%d bytes buffered, %d flushed line by line: want at most half", buffered.Len(), flushed.Len())
 	}
 }
 
