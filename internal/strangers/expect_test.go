@@ -12,8 +12,8 @@ import (
 // promised holds the expected verdicts on a lock. None may be unknown unless unseen or ends
 // is set.
 type promised struct {
-	// may lists the permitted violations. Under chaos all of them are permitted.
-	may []allowed
+	// allowed lists the permitted violations. Under chaos all of them are permitted.
+	allowed []allowed
 	// rows lists the required results.
 	rows []row
 	// unseen: the lock's grants cannot be observed, so the verdict on ownership may be unknown.
@@ -120,7 +120,7 @@ func (s subject) deviate(results *tally) []string {
 
 // allows reports whether the oracle may find this cause under the fault.
 func (p promised) allows(oracle string, c checker.Cause, fault string) bool {
-	return slices.ContainsFunc(p.may, func(m allowed) bool {
+	return slices.ContainsFunc(p.allowed, func(m allowed) bool {
 		return m.cause == c && slices.Contains(m.oracles, oracle) && (fault == mix || len(m.faults) == 0 || slices.Contains(m.faults, fault) || overran(fault) && slices.Contains(m.faults, "client-pause"))
 	})
 }

@@ -110,7 +110,7 @@ func under(faults []string, r row) []row {
 func rows(groups ...[]row) []row { return slices.Concat(groups...) }
 
 // plain returns the expectations of a lease on one node without a mistake.
-func plain() promised { return promised{may: limits(), rows: requiredLimits()} }
+func plain() promised { return promised{allowed: limits(), rows: requiredLimits()} }
 
 // odder adds trials with a lease of 1.5 s, for locks that might round it to whole seconds.
 func odder(p promised) promised {
