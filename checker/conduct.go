@@ -106,8 +106,8 @@ func (rp *replay) falseAnswers() (findings []Finding) {
 	return findings
 }
 
-// deniedEffects describes effects of an operation that the operation's completion denies. Without grants
-// there is no denial.
+// deniedEffects describes effects of an operation that the operation's completion denies. Without
+// grants there is no denial.
 type deniedEffects struct {
 	what   account.What
 	grants []*keyspace.Grant // the grants that were made or removed

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -50,12 +51,8 @@ func linearizable(ctx context.Context, model string, f *Case, limit time.Duratio
 		return impossible(err)
 	}
 	certain := false
-	operations := map[string][]linear.Operation{}
-	for lock, all := range byLock {
-		for _, r := range all {
-			operations[lock] = append(operations[lock], r.Operation)
-			certain = certain || !r.Perhaps
-		}
+	for _, all := range byLock.operations {
+		certain = certain || slices.ContainsFunc(all, func(op linear.Operation) bool { return !op.Perhaps })
 	}
 	if !certain {
 		return notApplicable(account.Fact{What: account.NothingCertain})
@@ -63,9 +60,9 @@ func linearizable(ctx context.Context, model string, f *Case, limit time.Duratio
 	var findings []Finding
 	var undecided []string
 	var why, unheld, alone []account.Fact
-	for _, r := range linear.Check(ctx, m, operations, limit) {
+	for _, r := range linear.Check(ctx, m, byLock.operations, limit) {
 		if r.Alone {
-			alone = append(alone, account.Fact{What: account.SweptAlone, Locks: []string{r.Lock}, Count: len(byLock[r.Lock]), Of: linear.MaxOperations})
+			alone = append(alone, account.Fact{What: account.SweptAlone, Locks: []string{r.Lock}, Count: len(byLock.operations[r.Lock]), Of: linear.MaxOperations})
 		}
 		switch {
 		case r.Doubt == linear.Disagree:
@@ -78,7 +75,7 @@ func linearizable(ctx context.Context, model string, f *Case, limit time.Duratio
 			if !r.Conflict.Minimal {
 				why = append(why, account.Fact{What: account.NotMinimal, Locks: []string{r.Lock}})
 			}
-			c := dispute{Conflict: r.Conflict, lock: r.Lock, model: model, all: byLock[r.Lock]}
+			c := dispute{Conflict: r.Conflict, lock: r.Lock, model: model, operations: byLock.operations[r.Lock], pairs: byLock.pairs[r.Lock]}
 			findings = append(findings, c.finding(f))
 		}
 	}
@@ -95,24 +92,28 @@ func linearizable(ctx context.Context, model string, f *Case, limit time.Duratio
 	return v
 }
 
-// answered is an acquire or a release that did not fail, with its pair of entries.
+// answered holds, by lock, the acquires and releases that did not fail, and their pairs of entries in
+// the same order. A history may have a million of them, so that nothing is held twice.
 type answered struct {
-	linear.Operation
-	pair *history.Pair
+	operations map[string][]linear.Operation
+	pairs      map[string][]*history.Pair
 }
 
-func answers(f *Case) (map[string][]answered, error) {
+func answers(f *Case) (answered, error) {
 	pairs, err := f.Pairs()
 	if err != nil {
-		return nil, err
+		return answered{}, err
 	}
-	byLock := map[string][]answered{}
-	for i := range pairs.All {
-		p := &pairs.All[i]
+	count := map[string]int{}
+	for p := range takingPart(pairs.All) {
+		count[p.Invoke.Lock]++
+	}
+	byLock := answered{map[string][]linear.Operation{}, map[string][]*history.Pair{}}
+	for lock, n := range count {
+		byLock.operations[lock], byLock.pairs[lock] = make([]linear.Operation, 0, n), make([]*history.Pair, 0, n)
+	}
+	for p := range takingPart(pairs.All) {
 		in := p.Invoke
-		if in.Process == history.Nemesis || in.F != history.FAcquire && in.F != history.FRelease || p.Done() == history.Fail {
-			continue
-		}
 		op := linear.Operation{
 			Client: in.Client, Release: in.F == history.FRelease, Mode: in.Mode, Fence: p.Lease().Fence,
 			Call: pairs.Place(in.Index), Reply: -1, Perhaps: p.Done() != history.OK,
@@ -120,16 +121,34 @@ func answers(f *Case) (map[string][]answered, error) {
 		if !op.Perhaps {
 			op.Reply = pairs.Place(p.Complete.Index)
 		}
-		byLock[in.Lock] = append(byLock[in.Lock], answered{op, p})
+		byLock.operations[in.Lock] = append(byLock.operations[in.Lock], op)
+		byLock.pairs[in.Lock] = append(byLock.pairs[in.Lock], p)
 	}
 	return byLock, nil
+}
+
+// takingPart yields the clients' acquires and releases that did not fail.
+func takingPart(all []history.Pair) iter.Seq[*history.Pair] {
+	return func(yield func(*history.Pair) bool) {
+		for i := range all {
+			p := &all[i]
+			in := p.Invoke
+			if in.Process == history.Nemesis || in.F != history.FAcquire && in.F != history.FRelease || p.Done() == history.Fail {
+				continue
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
 }
 
 // dispute is a conflict, together with the operations on its lock.
 type dispute struct {
 	*linear.Conflict
 	lock, model string
-	all         []answered
+	operations  []linear.Operation
+	pairs       []*history.Pair // by operation
 }
 
 // mostSilent is the greatest number of releases without effect that a finding lists.
@@ -138,13 +157,13 @@ const mostSilent = 4
 // finding returns the finding about the conflict. It also lists the releases without effect
 // (see silent), because a reader will ask about them.
 func (c dispute) finding(f *Case) Finding {
-	last := c.all[c.Last].pair
+	last := c.pairs[c.Last]
 	found := Finding{
 		Cause: Unclassified, Lock: c.lock, Clients: []int{last.Invoke.Client}, From: last.Invoke.Time, To: last.Complete.Time,
 	}
 	var concerned []account.Operation
 	for _, i := range c.Operations {
-		p := c.all[i].pair
+		p := c.pairs[i]
 		found.Ops = append(found.Ops, p.Invoke.Index, p.Complete.Index)
 		concerned = append(concerned, operated(p))
 		if client := p.Invoke.Client; !slices.Contains(found.Clients, client) {
@@ -187,11 +206,11 @@ func (c dispute) silent(f *Case) []*history.Pair {
 	for i := range pairs.All {
 		p := &pairs.All[i]
 		at := pairs.Place(p.Invoke.Index)
-		if at > c.all[c.Last].Reply || len(found) == mostSilent {
+		if at > c.operations[c.Last].Reply || len(found) == mostSilent {
 			break
 		}
 		for _, n := range c.Operations {
-			op := c.all[n]
+			op := c.operations[n]
 			concerned := !op.Release && !again[n] && at > op.Call && p.Invoke.Process != history.Nemesis &&
 				p.Invoke.Lock == c.lock && (c.Anyone || p.Invoke.Client == op.Client)
 			switch {

@@ -110,7 +110,7 @@ func hasFlaw(t trial.Result) bool {
 	return t.Violation() && slices.ContainsFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
 }
 
-// worstFlaw returns the trial's worst flaw for which the lock is to worstFlaw.
+// worstFlaw returns the trial's worst flaw for which the lock is to blame.
 func worstFlaw(t trial.Result) trial.Flaw {
 	i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
 	return t.Flaws[i]

@@ -38,7 +38,7 @@ type session struct {
 	renewing bool
 }
 
-// reportedFlaw is a violation whose story is reportedFlaw: by the result of a fault, or by a saved trial.
+// reportedFlaw is a violation whose story is told: by the result of a fault, or by a saved trial.
 type reportedFlaw struct {
 	trial.Flaw
 	fault string
@@ -53,7 +53,7 @@ func (t reportedFlaw) String() string {
 	return t.fault + ", in " + t.saved
 }
 
-// reportedAs returns the entry of s.told for this flaw, if there is one.
+// reportedAs returns the entry of s.reported for this flaw, if there is one.
 func (s *session) reportedAs(f trial.Flaw) (where reportedFlaw, ok bool) {
 	if i := slices.IndexFunc(s.reported, func(t reportedFlaw) bool { return t.Same(f) }); i >= 0 {
 		return s.reported[i], true

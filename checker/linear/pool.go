@@ -129,8 +129,8 @@ func (s modelOp) String() string {
 	return s.action.String()
 }
 
-// possibleStates is the state of porcupine's model: the possibleStates that are possible. It has no duplicates,
-// and no state that another one of them covers.
+// possibleStates is the state of porcupine's model. It has no duplicates, and no state that another
+// one of them covers.
 type possibleStates []possibleState
 
 // covers reports whether every operation that can follow o can also follow p.

@@ -198,8 +198,8 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	return out
 }
 
-// earlierCommandSteps returns steps about what clients saw before they took the lock, if taking it needed several
-// commands.
+// earlierCommandSteps returns steps about what clients saw before they took the lock, if taking it
+// needed several commands.
 func (t *teller) earlierCommandSteps() []Step {
 	var out []Step
 	for _, h := range t.storyHolds {

@@ -156,7 +156,7 @@ func (c *Conn) finalize(r *record) {
 	c.gate.ended = append(c.gate.ended, r)
 }
 
-// finalizeAll calls settle for each of the connection's commands. mu is held.
+// finalizeAll calls finalize for each of the connection's commands. mu is held.
 func (c *Conn) finalizeAll() {
 	for _, r := range slices.Clone(c.records.Live()) {
 		c.finalize(r)

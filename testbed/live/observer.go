@@ -297,7 +297,7 @@ func (o *observer) giveUp(why error) {
 }
 
 // lookTimeout returns the time limit of a look: adminTimeout while the trial runs, and the constant
-// lookTimeout (1 s) when the trial is ending.
+// closingTimeout (1 s) when the trial is ending.
 func (o *observer) lookTimeout() time.Duration {
 	if o.ending.Load() {
 		return closingTimeout

@@ -183,8 +183,8 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 }
 
-// extended moves the deadlines of all open acquires of the owner. It revives a open acquire whose old deadline
-// has passed if the client hears of the extension before the new deadline.
+// extended moves the deadlines of all open acquires of the owner. It revives an open acquire
+// whose old deadline has passed if the client hears of the extension before the new deadline.
 func (s *scan) extended(p *history.Pair) {
 	at := s.owner(p.Invoke)
 	if s.crashed[at.Client] {

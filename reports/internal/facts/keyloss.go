@@ -6,9 +6,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redateLosses redates losses of keys. The evidence records a loss when the node came back; redateLosses moves it
-// to the time when the node went down. It changes events and spans. It returns additional events:
-// the losses on nodes that never came back.
+// redateLosses redates losses of keys. The evidence records a loss when the node came back;
+// redateLosses moves it to the time when the node went down. It changes events and spans. It returns
+// additional events: the losses on nodes that never came back.
 func redateLosses(ops []history.Op, events []Event, spans []Span) (more []Event) {
 	downs, gone := Downs(ops)
 	went := func(node string, at time.Duration) time.Duration {

@@ -69,8 +69,8 @@ func (b Bug) Found(t *testing.T) string {
 	return ""
 }
 
-// Gone fails the test if After has the bug. Unless OtherBugsLeft is set, it also fails the test if After has
-// other bugs. It returns all bugs of After.
+// Gone fails the test if After has the bug. Unless OtherBugsLeft is set, it also fails the test if
+// After has other bugs. It returns all bugs of After.
 func (b Bug) Gone(t *testing.T) (left []string) {
 	for _, f := range b.check(t, b.After).Faults {
 		for _, flaw := range flaws(f) {
