@@ -12,7 +12,7 @@ import (
 )
 
 // resultRank orders the results of one oracle, worst first.
-var resultRank = []checker.Result{checker.Violated, checker.Unknown, checker.Held, checker.NotExercised, checker.NotApplicable}
+var resultRank = []checker.Result{checker.Violated, checker.Unknown, checker.Held, checker.NotApplicable}
 
 // fold makes the matrix from plan and results. It is a pure function of the stored campaign and of
 // the flaws that recipes declare.

@@ -15,7 +15,7 @@ func bruteForce(e history.Evidence) map[string]bool {
 	e.Ops = NewCase(e).Ops // here a release without a mode gets the mode of its acquire
 	s := bruteState{
 		claims: e.Claims, ahead: map[int]time.Duration{}, crashed: map[int]bool{},
-		unsure: map[string]bool{}, open: map[history.Process]*attempt{},
+		unsure: map[string]bool{},
 	}
 	violated := map[string]bool{}
 	if len(e.Ops) == 0 {
@@ -74,8 +74,7 @@ type bruteState struct {
 	ahead   map[int]time.Duration // how far a client's clock is ahead, by client
 	crashed map[int]bool
 	unsure  map[string]bool // client, lock, mode and token of info acquires
-	open    map[history.Process]*attempt
-	claimed []*attempt // ok acquires that were not released
+	claimed []*attempt      // ok acquires that were not released
 }
 
 type attempt struct {

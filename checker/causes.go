@@ -170,7 +170,7 @@ func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 // example a command that was delayed on its way to one of several nodes.
 func (rp *replay) madeLate(g *keyspace.Grant) bool {
 	p := rp.Operation(g.Op)
-	return rp.Has(g.Op) && p.Complete.Type == history.OK && !g.Copied && g.At.Lo > p.Complete.Time
+	return p.Done() == history.OK && !g.Copied && g.At.Lo > p.Complete.Time
 }
 
 // latestBefore returns the client's latest acquire of the finding's lock that had

@@ -334,3 +334,16 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 		}, []string{"exclusion: client-clock"}},
 	})
 }
+
+func TestNoGrantOfAnOpenAcquireIsLate(t *testing.T) {
+	s := tell(t, "set-nx-px")
+	s.invoke(9, 0, history.FAcquire)
+	s.cmd(10, 0, "OK", setPX("t0")...)
+	rp, err := NewCase(s.evidence()).replay()
+	if err != nil || len(rp.Grants) != 1 {
+		t.Fatalf("got %v, %v, want one grant", rp, err)
+	}
+	if rp.madeLate(rp.Grants[0]) {
+		t.Error("the grant is late, though its acquire never completed")
+	}
+}

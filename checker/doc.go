@@ -11,7 +11,7 @@
 // The terms are:
 //
 //   - An oracle decides one property, such as exclusion. A verdict is its answer for one
-//     trial: violated, holds, unknown, not exercised or not applicable.
+//     trial: violated, holds, unknown or not applicable.
 //   - A finding is one violation. Its cause is the reason, as far as the evidence shows it.
 //   - A hold is one span of time during which a client believed that it held a lock.
 //   - An owner is a party that can hold a lock: one client in one mode.

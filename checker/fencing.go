@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -82,8 +81,8 @@ func fencingBy(ctx context.Context, f *Case,
 	if len(found) == 0 && len(undecided) > 0 {
 		return unknown(account.Fact{What: account.NotDecided, Locks: undecided}), nil
 	}
-	if why := given.unordered(f); len(found) == 0 && why != "" {
-		return Verdict{Result: Unknown, Why: why}, nil
+	if why := given.unordered(f); len(found) == 0 && why.What != "" {
+		return unknown(why), nil
 	}
 	var findings []Finding
 	for _, r := range found {
@@ -183,12 +182,12 @@ func (rp *replay) happened(g fencedGrant) [2]instant {
 }
 
 // unordered describes two concurrent grants whose order is unknown because the time of one of them
-// on the node is unknown. It returns "" if there are none. It also returns "" if the entries alone must
-// give the order, since no commands are on record or a grant needs several nodes.
-func (given fences) unordered(f *Case) string {
+// on the node is unknown. It returns the zero Fact if there are none. It also returns the zero Fact if the
+// entries alone must give the order, since no commands are on record or a grant needs several nodes.
+func (given fences) unordered(f *Case) account.Fact {
 	rp, err := f.replay()
 	if err != nil || rp.Claims.NodeQuorum() > 1 || !rp.Touched() {
-		return ""
+		return account.Fact{}
 	}
 	for _, lock := range slices.Sorted(maps.Keys(given.grants)) {
 		grants := given.grants[lock]
@@ -200,12 +199,14 @@ func (given fences) unordered(f *Case) string {
 			}
 			for j := range grants {
 				if o := &grants[j]; o.owner != g.owner && o.invoke < g.reply && g.invoke < o.reply {
-					return fmt.Sprintf("when c%d was granted %s with fence %d was not seen, nor so whether c%d had been granted it before", g.owner, lock, g.fence, o.owner)
+					return account.Fact{
+						What: account.GrantTimeUnseen, Clients: []int{g.owner, o.owner}, Locks: []string{lock}, Values: []int64{g.fence, o.fence},
+					}
 				}
 			}
 		}
 	}
-	return ""
+	return account.Fact{}
 }
 
 // linearizeFences lets porcupine decide, per lock, whether fences regress.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
@@ -184,4 +185,25 @@ func TestACommandThatRunsAfterItsReplyIsNoGrant(t *testing.T) {
 		again := s.late(10, 100, 0, "OK", setPX(token)...)
 		again.Op = first.Op
 	}, nil}})
+}
+
+// c1 is granted the lock while c0 still waits for the reply to its own grant. Without the nodes' keys,
+// nobody can tell which of the two grants came first.
+func TestGrantsOfUnknownOrderAreExplained(t *testing.T) {
+	s := tell(t, "fenced")
+	s.unwatched = true
+	s.invoke(9, 0, history.FAcquire)
+	s.cmd(10, 0, "1", s.script("set-and-count", []string{"lock", "fence"}, "t0", "5")...).Replied = ms(30)
+	s.invoke(19, 1, history.FAcquire)
+	s.cmd(20, 1, "2", s.script("set-and-count", []string{"lock", "fence"}, "t1", "1000")...)
+	s.done(25, 1, history.OK, history.Lease{Token: "t1", Fence: 2})
+	s.done(31, 0, history.OK, history.Lease{Token: "t0", Fence: 1})
+	v := OracleNamed("fencing").Judge(t.Context(), s.evidence())
+	const want = "nobody saw when c0 was granted lock with fence 1, so nobody can tell whether c1 was granted it earlier"
+	if v.Result != Unknown || v.Why != want {
+		t.Errorf("got %s (%s), want unknown (%s)", v.Result, v.Why, want)
+	}
+	if len(v.Reasons) != 1 || v.Reasons[0].What != account.GrantTimeUnseen {
+		t.Errorf("got the reasons %+v", v.Reasons)
+	}
 }

@@ -60,16 +60,8 @@ func (rp *replay) blocked(ctx context.Context) Verdict {
 	}
 	stuck, doubt := rp.afterHealing(findings)
 	all := len(findings) + len(stuck)
-	stuck = stuck[:min(len(stuck), maxFindings)]
-	findings = append(findings, stuck...)
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
+	findings = listed(findings, stuck)
 	switch {
-	case len(findings) > maxFindings:
-		// The findings about keys that block for ever come last and must be kept.
-		kept := slices.Clone(findings[:maxFindings-len(stuck)])
-		kept = slices.DeleteFunc(kept, func(f Finding) bool { return f.Forever })
-		return Verdict{Result: Violated, Findings: append(kept, stuck...),
-			Reasons: []account.Fact{{What: account.SomeListed, Count: len(kept) + len(stuck), Of: all}}}
 	case len(findings) < all:
 		return Verdict{Result: Violated, Findings: findings, Reasons: []account.Fact{{What: account.SomeListed, Count: len(findings), Of: all}}}
 	case len(findings) > 0:
@@ -87,6 +79,17 @@ func (rp *replay) blocked(ctx context.Context) Verdict {
 		return unknown(why)
 	}
 	return Verdict{Result: Held}
+}
+
+// listed returns up to maxFindings of the findings, in order of From. It leaves out the latest findings
+// about orphans first: a client that never got in matters more. It reorders orphans.
+func listed(orphans, stuck []Finding) []Finding {
+	byFrom := func(a, b Finding) int { return cmp.Compare(a.From, b.From) }
+	slices.SortStableFunc(orphans, byFrom)
+	stuck = stuck[:min(len(stuck), maxFindings)]
+	all := slices.Concat(orphans[:min(len(orphans), maxFindings-len(stuck))], stuck)
+	slices.SortStableFunc(all, byFrom)
+	return all
 }
 
 // wait is one living client's wait for one lock after the healing.

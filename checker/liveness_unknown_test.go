@@ -1,11 +1,53 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
+
+// A verdict lists each finding at most once, in order of From, and leaves out none about a client that
+// never got in, as long as there are few enough of these.
+func TestALivenessVerdictListsClientsThatNeverGotIn(t *testing.T) {
+	const orphan, starved, forever = OrphanedKey, Starved, NoExpiry
+	of := func(cause Cause, n int, from, step time.Duration) (all []Finding) {
+		for i := range n {
+			all = append(all, Finding{Cause: cause, From: from + time.Duration(i)*step, Forever: cause == forever})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name            string
+		findings, stuck []Finding
+		want            map[Cause]int
+	}{
+		{"nothing", nil, nil, map[Cause]int{}},
+		{"few", of(orphan, 3, 10, 1), of(forever, 2, 5, 1), map[Cause]int{orphan: 3, forever: 2}},
+		{"as many as are listed", of(orphan, maxFindings-2, 10, 1), of(forever, 2, 5, 1), map[Cause]int{orphan: maxFindings - 2, forever: 2}},
+		{"stuck before the others", of(orphan, maxFindings, 10, 1), of(forever, 2, 5, 1), map[Cause]int{orphan: maxFindings - 2, forever: 2}},
+		{"starved before the others", of(orphan, maxFindings, 10, 1), of(starved, 2, 5, 1), map[Cause]int{orphan: maxFindings - 2, starved: 2}},
+		{"starved after the others", of(orphan, maxFindings, 10, 1), of(starved, 2, 500, 1), map[Cause]int{orphan: maxFindings - 2, starved: 2}},
+		{"out of order", of(orphan, maxFindings, 500, -1), of(starved, 2, 450, -1), map[Cause]int{orphan: maxFindings - 2, starved: 2}},
+		{"more stuck than are listed", of(orphan, 3, 10, 1), of(forever, maxFindings+5, 5, 1), map[Cause]int{forever: maxFindings}},
+	} {
+		got := listed(c.findings, c.stuck)
+		if !slices.IsSortedFunc(got, func(a, b Finding) int { return cmp.Compare(a.From, b.From) }) {
+			t.Errorf("%s: the findings are not in order of From", c.name)
+		}
+		count := map[Cause]int{}
+		for _, f := range got {
+			count[f.Cause]++
+		}
+		if !maps.Equal(count, c.want) {
+			t.Errorf("%s: got %v, want %v", c.name, count, c.want)
+		}
+	}
+}
 
 func TestLivenessIsUnknownWhereNothingExplainsTheWaiting(t *testing.T) {
 	tales(t, []tale{

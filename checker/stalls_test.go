@@ -228,7 +228,7 @@ func TestWhatBlocksForEverMayBeLeftByAStall(t *testing.T) {
 			if got := judged(t, e); !slices.Equal(got, []string{c.want}) {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			if v := Oracles()[4].Judge(t.Context(), e); c.want == unknown && !slices.Equal(doubts(v), []Cause{NoExpiry}) {
+			if v := OracleNamed("liveness").Judge(t.Context(), e); c.want == unknown && !slices.Equal(doubts(v), []Cause{NoExpiry}) {
 				t.Errorf("in doubt is %v, want %s", doubts(v), NoExpiry)
 			}
 		})

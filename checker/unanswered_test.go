@@ -228,7 +228,7 @@ func TestAnOverlapStaysAViolationWhateverWasHeard(t *testing.T) {
 			c.then(s)
 			s.give(300, 0, "1", s.cad("t0")...)
 			s.give(400, 1, "0", s.cad("t1")...)
-			v := Oracles()[0].Judge(t.Context(), s.evidence())
+			v := OracleNamed("exclusion").Judge(t.Context(), s.evidence())
 			if v.Result != Violated || len(v.Findings) != 1 || v.Findings[0].Cause != c.cause || len(v.Doubtful) > 0 {
 				t.Errorf("got %s, %+v, in doubt %v; want one overlap because of %s", v.Result, v.Findings, doubts(v), c.cause)
 			}

@@ -20,7 +20,6 @@ const (
 	Violated      Result = "violated"       // a violation was found, and counts
 	Held          Result = "holds"          // no violation was found
 	Unknown       Result = "unknown"        // the evidence leaves the question open
-	NotExercised  Result = "not exercised"  // not returned by the oracles of this package
 	NotApplicable Result = "not applicable" // the property is not claimed, or there is nothing to judge
 )
 

@@ -208,7 +208,7 @@ func (p Plan) Faults() []string {
 // or the name of a mix, mean all faults. A plan may use other faults as preparation; their
 // hits do not count.
 func Hits(ops []history.Op, faults ...string) int {
-	all := len(faults) == 0 || slices.ContainsFunc(faults, mixed)
+	all := len(faults) == 0 || slices.ContainsFunc(faults, Mixes)
 	sum := 0
 	for _, op := range ops {
 		if op.Process == history.Nemesis && op.Type == history.Info && op.Window != nil &&
@@ -217,10 +217,4 @@ func Hits(ops []history.Op, faults ...string) int {
 		}
 	}
 	return sum
-}
-
-// mixed reports whether the fault with this name is a mix of others.
-func mixed(name string) bool {
-	f, ok := ByName(name)
-	return ok && f.Mix
 }

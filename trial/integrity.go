@@ -54,7 +54,7 @@ func doubt(verdicts []checker.Verdict, missing account.Fact) {
 		return
 	}
 	for i, v := range verdicts {
-		if v.Result == checker.Held || v.Result == checker.NotExercised {
+		if v.Result == checker.Held {
 			verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, missing)
 		}
 	}

@@ -31,7 +31,7 @@ func TestOutcomeOfATrialIsItsWorstVerdict(t *testing.T) {
 		{"holds", strike, 1, []checker.Verdict{holds}, Holds, ""},
 		{"a fault that hit nothing is no pass", strike, 0, []checker.Verdict{holds}, NotExercised, ""},
 		{"without a fault there is nothing to hit", nil, 0, []checker.Verdict{holds}, Holds, ""},
-		{"oracles with nothing to judge are no pass", strike, 1, []checker.Verdict{trialtest.Verdict("exclusion", checker.NotExercised)}, NotExercised, ""},
+		{"oracles with nothing to judge are no pass", strike, 1, []checker.Verdict{trialtest.Verdict("exclusion", checker.NotApplicable)}, NotExercised, ""},
 		{"unknown outranks holds", strike, 1, []checker.Verdict{holds, trialtest.Verdict("resource", checker.Unknown)}, Unknown, ""},
 		{"violatedT outranks unknown", strike, 1,
 			[]checker.Verdict{trialtest.Violated("exclusion", checker.LeaseOutlived), trialtest.Verdict("resource", checker.Unknown)}, Violated, locks.Limit},

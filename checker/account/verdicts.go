@@ -41,6 +41,10 @@ const (
 	OrderUnseen    What = "order-unseen"
 	LapseUnsure    What = "lapse-unsure"
 
+	// GrantTimeUnseen: the time of the first client's grant on the node is unknown, so its order with the
+	// concurrent grant of the second client is unknown too.
+	GrantTimeUnseen What = "grant-time-unseen"
+
 	EndedByCode   What = "ended-by-code"
 	NeverHealed   What = "never-healed"
 	LetInLate     What = "let-in-late"
@@ -112,6 +116,8 @@ var reasonWords = map[What]string{
 	EndUnseen:      "nobody saw what became of {key} on {node}, which {who} had set at {at}",
 	LapseUnsure:    "nobody can tell whether {who}'s grant of {since} had lapsed when {by}'s {command} ran at {at}: no lease time is claimed",
 	OrderUnseen:    "nobody can tell whether {who} still held {key} of {since} when {by}'s {command} ran at {at}",
+
+	GrantTimeUnseen: "nobody saw when {who} was granted {locks} with fence {value}, so nobody can tell whether {whom} was granted it earlier",
 
 	EndedByCode:   "the code under test ended the trial at {at} ({said}): whoever waited then was not given the time to get in",
 	NeverHealed:   "the run ended before its faults were healed",

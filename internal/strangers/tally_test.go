@@ -77,7 +77,7 @@ func (t *tally) count(oracle, fault string) counts {
 }
 
 // resultOrder lists the results in the order of their importance to a reader.
-var resultOrder = []checker.Result{checker.Violated, checker.Unknown, checker.Held, checker.NotExercised, checker.NotApplicable}
+var resultOrder = []checker.Result{checker.Violated, checker.Unknown, checker.Held, checker.NotApplicable}
 
 // String returns a text like "violated 3 (lease-outlived 1; race 2), holds 10".
 func (c counts) String() string {
@@ -155,7 +155,7 @@ func (t *tally) row(fault string) string {
 	for _, o := range checker.Oracles() {
 		c := t.count(o.Name, fault)
 		trials = max(trials, c.trials)
-		for _, quiet := range []checker.Result{checker.Held, checker.NotApplicable, checker.NotExercised} {
+		for _, quiet := range []checker.Result{checker.Held, checker.NotApplicable} {
 			delete(c.results, quiet)
 		}
 		if len(c.results) > 0 {

@@ -35,8 +35,8 @@ type waveAt struct{ lock, kind string }
 // wave holds how long clients waited around the faults of many trials. A bin is a tenth of a lease
 // time, as in progress.Waiting; the first bin begins one lease time before the fault.
 type wave struct {
-	trials, momentary int
-	bins              [waitBins]waitBin
+	trials int
+	bins   [waitBins]waitBin
 }
 
 // waitBin is one bin of a wave.
@@ -89,9 +89,6 @@ func (c Campaign) kindOf(fault string) string {
 // add adds a trial. A wait counts in each bin that it overlaps.
 func (w *wave) add(t progress.Waiting) {
 	w.trials++
-	if t.Ends == 0 {
-		w.momentary++
-	}
 	until := min(t.Until, progress.WaitingSpan)
 	for at := -progress.WaitingTick; at < until; at++ {
 		b := &w.bins[at+progress.WaitingTick]

@@ -164,6 +164,29 @@ func TestWhoAskedInVainIsCountedFromWhenTheKeyWasLeft(t *testing.T) {
 	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, []string{"c2"})
 }
 
+// The key that c0 left behind lets c0 in once more. Attempts count as in vain only after that hold: then
+// nobody got in any more.
+func TestWhoAskedInVainIsCountedFromTheLastHold(t *testing.T) {
+	tape := reporttest.NewTape(t)
+	tape.Op(0, history.FAcquire, 50, 53, history.Info, nil)
+	tape.Command(0, "n0", 50.4, "1", "SETNX orders 1").Replied = 0
+	ask := func(times ...float64) {
+		for _, at := range times {
+			tape.Busy(1, at, at+3)
+			tape.Command(1, "n0", at+0.4, "0", "SETNX orders 1")
+		}
+	}
+	ask(100, 600)
+	tape.Acquire(0, 700, 703)
+	tape.Release(0, 800, 803, history.OK)
+	ask(1100, 1600)
+	e := tape.Evidence()
+	f := reporttest.Finding(e, checker.NoExpiry, 600, 1700, "nobody got in", 1)
+	f.Clients, f.Forever = []int{0, 1}, true
+	trial := tape.Trial("", "setnx-expire", "lost-reply", locks.Bug, e, reporttest.Violated("liveness", f))
+	says(t, toldOf(t, trial), []string{"1.100 s: from now on c1 asked for the lock in vain, 2 times: nobody got in any more"}, nil)
+}
+
 // The fault on the link begins before the command runs, but the story mentions the lost reply
 // after the command's effect.
 func TestALostReplyIsToldAfterWhatItsCommandDid(t *testing.T) {

@@ -137,7 +137,7 @@ func (t *teller) inVainFrom() time.Duration {
 			from = max(from, min(h.From, x.From))
 		case h.From < x.From:
 			from = max(from, min(h.To, x.From))
-		case x.Forever && h.To < x.To: // the client's own key let it acquire again
+		case x.Forever && h.To < x.To: // the client's own key let it in again, so that others asked in vain only later
 			from = max(from, h.To)
 		}
 	}

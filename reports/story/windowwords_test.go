@@ -72,8 +72,8 @@ func TestAWindowIsToldFromItsFacts(t *testing.T) {
 
 func TestEveryEffectHasItsWords(t *testing.T) {
 	for _, e := range []history.FaultEffect{
-		history.Cut, history.ReplyLost, history.Delayed, history.Reset, history.Paused, history.Crashed, history.Restarted,
-		history.Promoted, history.Parted, history.ClockSet, history.Flushed, history.Evicted, history.SlotMoved,
+		history.Cut, history.ReplyLost, history.Delayed, history.Reset, history.Paused, history.Crashed, history.Slowed,
+		history.Hung, history.Restarted, history.Promoted, history.Parted, history.ClockSet, history.Flushed, history.Evicted, history.SlotMoved,
 	} {
 		if effectWords[e] == nil {
 			t.Errorf("%s has no words", e)

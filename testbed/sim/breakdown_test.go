@@ -79,8 +79,8 @@ func TestMoreThanATrialMayCostAccusesNobody(t *testing.T) {
 		return pings(0)(ctx, env)
 	})
 	var broken *testbed.Breakdown
-	if err == nil || errors.As(err, &broken) || !strings.Contains(err.Error(), "after 1000 packets") {
-		t.Errorf("got %v, want an error that tells of 1000 packets and is no finding", err)
+	if err == nil || errors.As(err, &broken) || !strings.Contains(err.Error(), "after 1000 events") {
+		t.Errorf("got %v, want an error that tells of 1000 events and is no finding", err)
 	}
 }
 

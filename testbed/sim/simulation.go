@@ -213,7 +213,7 @@ func (w *simulation) abandon(why error) {
 // exhausted ends a trial that has used up its budget of events. This is the testbed's
 // limit, not a flaw of the code under test.
 func (w *simulation) exhausted() {
-	w.abandon(fmt.Errorf("sim testbed: ended at %v after %d packets: more than a trial may cost", now(), w.budget))
+	w.abandon(fmt.Errorf("sim testbed: ended at %v after %d events: more than a trial may cost", now(), w.budget))
 }
 
 // overdue starts end on a goroutine of its own: mu is held here, and end calls the gate, which

@@ -131,6 +131,27 @@ func TestAFreezeBeforeTheStartIsInForceFromTheBeginning(t *testing.T) {
 	}
 }
 
+// No client may begin if one of them cannot be frozen as its fault wants.
+func TestAFreezeBeforeTheStartThatFailsEndsTheStart(t *testing.T) {
+	why := errors.New("nobody knows")
+	awaitStopped = func(int) error { return why }
+	defer func() { awaitStopped = child.AwaitStopped }()
+	s, err := open(t, "tick", 1, func(h *Host) {
+		if err := h.Freeze(0); err != nil {
+			t.Error(err)
+		}
+	})
+	if err == nil || !strings.Contains(err.Error(), why.Error()) {
+		t.Errorf("got %v, want %v", err, why)
+	}
+	if d := new(Death); errors.As(err, &d) {
+		t.Errorf("got %v, though the harness failed", d)
+	}
+	if got := len(s.rec.Ops()); got > 0 {
+		t.Errorf("%d entries of a client that did not begin", got)
+	}
+}
+
 // A freeze that fails is undone, since its caller has nothing to thaw.
 func TestWhoCouldNotBeFrozenGoesOn(t *testing.T) {
 	s := mustOpen(t, "tick", 1)

@@ -39,7 +39,7 @@ type process struct {
 	said   child.Output
 	pipe   pipes
 	exited chan struct{} // closed when the process has ended
-	ready  chan struct{} // closed when the client has its connections
+	ready  chan struct{} // closed when the client has its connections and, if it is to be frozen, is stopped
 	ended  chan struct{} // closed when the session has ended
 	end    End           // how the session ended; valid once ended is closed
 
@@ -64,29 +64,34 @@ const (
 
 // reach notes the state that the process reports and, in state done, how the session ended. It
 // ignores a state that was reached before. If the process was to be frozen before it was started,
-// reach stops it, now that it has its connections: no client begins before all have theirs.
+// reach stops it, now that it has its connections: no client begins before all have theirs. If it cannot
+// be stopped, its session ends with that error, and it never becomes ready.
 func (p *process) reach(s state, end End, now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s <= p.is {
 		return nil
 	}
-	began := p.is == starting
 	if p.is = s; s == done {
-		p.end = end
-		close(p.ended)
-	}
-	if !began {
+		p.finish(end)
 		return nil
 	}
-	defer close(p.ready)
 	if p.frozen > 0 && !p.still() && !p.gone() {
 		if err := p.stop(now); err != nil {
-			p.resume(now) // so that the process can end its session with the error
+			p.resume(now) // so that the process hears of the error
+			p.is = done
+			p.finish(End{Err: err.Error()})
 			return err
 		}
 	}
+	close(p.ready)
 	return nil
+}
+
+// finish notes how the session ended. The caller holds mu.
+func (p *process) finish(end End) {
+	p.end = end
+	close(p.ended)
 }
 
 // still says whether the process is stopped. The caller holds mu.

@@ -80,15 +80,11 @@ func (x *sectionScan) entry(op history.Op, began time.Duration) {
 	}
 	switch {
 	case op.Event(history.FCrash):
-		for _, s := range x.inside {
-			if s.Client == op.Client {
-				s.Over = min(s.Over, op.Time)
-			}
-		}
+		x.endAll(op, func(Owner) bool { return true })
 	case op.F == history.FLost:
-		if s := x.inside[at]; s != nil {
-			s.Over = min(s.Over, op.Time)
-		}
+		x.endAll(op, func(of Owner) bool {
+			return (op.Lock == "" || of.Lock == op.Lock) && (op.Mode == "" || !x.claims.ReadWrite || of.Mode == op.Mode)
+		})
 	case op.Process == history.Nemesis:
 	case op.F == history.FAcquire && op.Type == history.OK:
 		x.enter(at, op)
@@ -102,6 +98,16 @@ func (x *sectionScan) entry(op history.Op, began time.Duration) {
 		x.byLock[op.Lock] = append(x.byLock[op.Lock], t)
 		if t.Section != nil {
 			t.Section.Touches = append(t.Section.Touches, t)
+		}
+	}
+}
+
+// endAll ends the open sections of the client that the event is about, as far as the function of returns
+// true.
+func (x *sectionScan) endAll(event history.Op, of func(Owner) bool) {
+	for at, s := range x.inside {
+		if at.Client == event.Client && of(at) {
+			s.Over = min(s.Over, event.Time)
 		}
 	}
 }
