@@ -57,27 +57,27 @@ func keysOf(grants []*keyspace.Grant) map[string]bool {
 //   - The client certainly did not try to take its grants back.
 //   - Redis did not refuse a repetition of the command whose reply was lost. Otherwise the answer
 //     only repeats what Redis said.
-func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (told denial) {
+func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (denied deniedEffects) {
 	all := rp.Of(p.Invoke.Index)
 	if len(all) == 0 || len(needed) == 0 && rp.Claims.KeyQuorum() <= 1 {
-		return denial{}
+		return deniedEffects{}
 	}
 	if keys := keysOf(all); rp.Claims.KeyQuorum() <= 1 && !containsAll(keys, needed) {
-		return denial{}
+		return deniedEffects{}
 	}
-	told.what = account.GrantDenied
+	denied.what = account.GrantDenied
 	units := map[keyspace.NodeKey]bool{}
 	for _, g := range all {
 		if !rp.stoodWhenDenied(g, p) || rp.contested(g, p) || rp.refusedAgain(g, p) || rp.mayHaveTakenBack(g, p) {
 			continue
 		}
 		units[rp.UnitOf(g.NodeKey())] = true
-		told.grants, told.cmds = append(told.grants, g), append(told.cmds, g.Cmd)
+		denied.grants, denied.cmds = append(denied.grants, g), append(denied.cmds, g.Cmd)
 	}
-	if told.units = len(units); told.units < rp.Quorum() {
-		return denial{}
+	if denied.units = len(units); denied.units < rp.Quorum() {
+		return deniedEffects{}
 	}
-	return told
+	return denied
 }
 
 // stoodWhenDenied reports whether the acquire's own command made the grant, and the grant certainly
@@ -88,7 +88,7 @@ func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waitingKeys()[g.Key] {
 		return false
 	}
-	if _, untold := rp.untold().of(g); untold || g.Over != nil && g.Over.Rested {
+	if _, indistinct := rp.indistinct().of(g); indistinct || g.Over != nil && g.Over.Rested {
 		return false
 	}
 	at := p.Complete.Time
@@ -144,7 +144,7 @@ func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 		if c.Sent < g.Until() && rp.Reaches(pos, g.Key) && !rp.asksAgain(pos, g) {
 			return true
 		}
-		if next < 0 && c.Sent > p.Complete.Time && !shakes[rp.bare(pos)] {
+		if next < 0 && c.Sent > p.Complete.Time && !handshakes[rp.bare(pos)] {
 			next = pos
 		}
 	}
@@ -168,7 +168,7 @@ func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 		if c.Sent <= made.Sent {
 			dialled = max(dialled, c.Conn)
 		}
-		used[c.Conn] = used[c.Conn] || !shakes[rp.bare(pos)]
+		used[c.Conn] = used[c.Conn] || !handshakes[rp.bare(pos)]
 		busy[c.Conn] = busy[c.Conn] || pos != next && (c.Replied == 0 || c.Replied > made.Sent)
 	}
 	for conn := dialled + 1; conn <= last.Conn; conn++ {
@@ -179,15 +179,15 @@ func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 	return last.Conn <= dialled && last.Conn != made.Conn && busy[last.Conn]
 }
 
-// shakes are commands that client libraries send over a new connection, before the client's own
+// handshakes are commands that client libraries send over a new connection, before the client's own
 // commands.
-var shakes = map[string]bool{"HELLO": true, "AUTH": true, "SELECT": true, "CLIENT": true, "PING": true, "READONLY": true, "COMMAND": true, "CLUSTER": true}
+var handshakes = map[string]bool{"HELLO": true, "AUTH": true, "SELECT": true, "CLIENT": true, "PING": true, "READONLY": true, "COMMAND": true, "CLUSTER": true}
 
 // asksAgain reports whether the command at place pos certainly removes no grant. That is certain if
 // the command only reads or sets an expiry. It is certain too if the command is of the same kind as
 // the command that made the grant, and no command of that kind ever removed a grant.
 func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
-	if harmless[rp.name(pos)] {
+	if removeNothing[rp.name(pos)] {
 		return true
 	}
 	if !rp.alike(pos, g.Cmd) {
@@ -198,8 +198,8 @@ func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
 	})
 }
 
-// harmless are commands that remove nothing from a key.
-var harmless = map[string]bool{
+// removeNothing are commands that remove nothing from a key.
+var removeNothing = map[string]bool{
 	"GET": true, "MGET": true, "STRLEN": true, "EXISTS": true, "TYPE": true, "TTL": true, "PTTL": true, "EXPIRETIME": true, "PEXPIRETIME": true,
 	"HGET": true, "HMGET": true, "HGETALL": true, "HEXISTS": true, "HLEN": true, "HKEYS": true, "HVALS": true,
 	"SISMEMBER": true, "SMEMBERS": true, "SCARD": true, "LRANGE": true, "LINDEX": true, "LLEN": true, "LPOS": true,

@@ -95,8 +95,8 @@ func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
 		if o.Invoke.Client != h.Client || o.Invoke.Process == history.Nemesis || o.Invoke.Lock != h.Lock || o.Done() != history.OK || o.Complete.Time > by {
 			continue
 		}
-		if told := o.Lease().Deadline; told != 0 && (o.Invoke.F == history.FAcquire || o.Invoke.F == history.FExtend) {
-			until = max(until, rp.Clocks[h.Client].Shows(told, o.Invoke.Time))
+		if deadline := o.Lease().Deadline; deadline != 0 && (o.Invoke.F == history.FAcquire || o.Invoke.F == history.FExtend) {
+			until = max(until, rp.Clocks[h.Client].Shows(deadline, o.Invoke.Time))
 		}
 	}
 	return until
@@ -130,8 +130,8 @@ func (rp *replay) cutFromRenewing(s suspicion) *account.Assumption {
 		if c.Client != l.Client || c.Sent < l.At.Lo || c.Sent > until || !rp.renews(pos, l) {
 			continue
 		}
-		if told := rp.unanswering(pos); told != nil {
-			return told
+		if broken := rp.unanswering(pos); broken != nil {
+			return broken
 		}
 		if rp.lateness(c) > rp.notable() {
 			return &account.Assumption{Premise: account.InTime, But: rp.delay(pos)}
@@ -140,8 +140,8 @@ func (rp *replay) cutFromRenewing(s suspicion) *account.Assumption {
 	if but, froze := rp.standstill(l.Client, l.At.Lo, until, until); froze {
 		return &account.Assumption{Premise: account.ClientRenews, But: but}
 	}
-	if told := rp.lastDataLoss(l, until); told != nil {
-		return told
+	if broken := rp.lastDataLoss(l, until); broken != nil {
+		return broken
 	}
 	return rp.struck(l, until)
 }
@@ -169,8 +169,8 @@ func (rp *replay) leftBehind(s suspicion) *account.Assumption {
 	if pos, ok := rp.slowest(l.Client, since, s.To); ok {
 		return &account.Assumption{Premise: account.InTime, But: rp.delay(pos)}
 	}
-	if told := rp.lastDataLoss(l, s.To); told != nil {
-		return told
+	if lost := rp.lastDataLoss(l, s.To); lost != nil {
+		return lost
 	}
 	return rp.struck(l, s.To)
 }
@@ -282,7 +282,7 @@ func (rp *replay) deletedAfter(s suspicion) *account.Assumption {
 // standstill finds the client's longest freeze between the two times. Freezes that went on
 // past the deadline take precedence. In a freeze, the nemesis had a window open on the
 // client alone, and the client recorded nothing and sent nothing.
-func (rp *replay) standstill(client int, since, until, deadline time.Duration) (told account.Fact, froze bool) {
+func (rp *replay) standstill(client int, since, until, deadline time.Duration) (fact account.Fact, froze bool) {
 	var best evidence.Interval
 	score := func(s evidence.Interval) (bool, time.Duration) {
 		return s.To > deadline, min(s.To, until) - max(s.From, since)
@@ -295,17 +295,17 @@ func (rp *replay) standstill(client int, since, until, deadline time.Duration) (
 		if win.Complete != nil {
 			s.To = win.Complete.Time
 		}
-		if s.From >= until || s.To <= since || s.To-s.From <= rp.notable() || rp.stirs(client, s) {
+		if s.From >= until || s.To <= since || s.To-s.From <= rp.notable() || rp.actedOrCrashed(client, s) {
 			continue
 		}
 		over, long := score(s)
 		wasOver, wasLong := score(best)
 		if !froze || over && !wasOver || over == wasOver && long > wasLong {
 			best, froze = s, true
-			told = account.Fact{What: account.WasFrozen, Clients: []int{client}, Since: s.From, Until: s.To, Fault: win.Invoke.Window.Fault}
+			fact = account.Fact{What: account.WasFrozen, Clients: []int{client}, Since: s.From, Until: s.To, Fault: win.Invoke.Window.Fault}
 		}
 	}
-	return told, froze
+	return fact, froze
 }
 
 // targets reports whether the window names the client as its only target, or names no target.
@@ -319,9 +319,9 @@ func targets(win *history.Window, client int) bool {
 	return false
 }
 
-// stirs reports whether the client did anything during the interval, or had crashed by its
+// actedOrCrashed reports whether the client did anything during the interval, or had crashed by its
 // end.
-func (rp *replay) stirs(client int, s evidence.Interval) bool {
+func (rp *replay) actedOrCrashed(client int, s evidence.Interval) bool {
 	if rp.CrashOf(client) <= s.To {
 		return true
 	}

@@ -81,7 +81,7 @@ func (rp *replay) forgotten(s suspicion) *account.Assumption {
 			}
 		}
 	}
-	for _, p := range rp.Partings {
+	for _, p := range rp.SplitBrains {
 		if (s.first.Node == p.Old || s.first.Node == p.Heir) && p.From < s.first.Seq && (p.Until == 0 || s.first.Seq < p.Until) {
 			return &account.Assumption{Premise: account.OnePrimary, But: account.Fact{What: account.ServedBoth, Nodes: []string{p.Old, p.Heir}, Since: p.Since}}
 		}
@@ -168,7 +168,7 @@ func (rp *replay) backUp(down history.Op) history.Op {
 
 // oldPrimary returns the primary that stayed behind in the split that op began; "" if unknown.
 func (rp *replay) oldPrimary(op history.Op) string {
-	for _, p := range rp.Partings {
+	for _, p := range rp.SplitBrains {
 		if p.Since == op.Time && p.Heir == op.Node {
 			return p.Old
 		}
@@ -184,7 +184,7 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 		return nil
 	}
 	ahead := map[string]time.Duration{}
-	told := account.Fact{Nodes: []string{s.first.Node}}
+	fact := account.Fact{Nodes: []string{s.first.Node}}
 	for _, op := range rp.Ops {
 		if !op.Event(history.FNodeClock) || op.Time > s.To {
 			continue
@@ -192,30 +192,30 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 		by := op.Offset - ahead[op.Node]
 		ahead[op.Node] = op.Offset
 		// A jump ahead ends a lease early. A jump back that sets the clock right does not.
-		if by != 0 && (by > 0 || told.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
-			told.What, told.Offset, told.At = account.NodeClockJumped, by.Round(time.Millisecond), op.Time
+		if by != 0 && (by > 0 || fact.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
+			fact.What, fact.Offset, fact.At = account.NodeClockJumped, by.Round(time.Millisecond), op.Time
 		}
 	}
-	if by := ahead[s.first.Node]; told.What == "" && by != 0 {
-		told.What, told.Offset = account.NodeClockOff, by.Round(time.Millisecond)
+	if by := ahead[s.first.Node]; fact.What == "" && by != 0 {
+		fact.What, fact.Offset = account.NodeClockOff, by.Round(time.Millisecond)
 	}
-	if told.What == "" { // the key came from a node with another clock
+	if fact.What == "" { // the key came from a node with another clock
 		for _, l := range rp.Of(s.first.Op) {
 			if by := ahead[s.first.Node] - ahead[l.Node]; by != 0 {
-				told = account.Fact{What: account.NodeClocksApart, Nodes: []string{s.first.Node, l.Node}, Offset: by.Round(time.Millisecond)}
+				fact = account.Fact{What: account.NodeClocksApart, Nodes: []string{s.first.Node, l.Node}, Offset: by.Round(time.Millisecond)}
 			}
 		}
 	}
-	if told.What == "" {
+	if fact.What == "" {
 		return nil
 	}
-	return &account.Assumption{Premise: account.ClocksAgree, But: told}
+	return &account.Assumption{Premise: account.ClocksAgree, But: fact}
 }
 
 // clientClockWrong finds a client whose wall clock was off, or a clock reading that was old when it
 // was used.
 func (rp *replay) clientClockWrong(s suspicion) *account.Assumption {
-	var told account.Fact
+	var fact account.Fact
 	most := time.Duration(0)
 	for _, pos := range s.cmds {
 		s.Clients = append(slices.Clone(s.Clients), rp.Commands[pos].Client)
@@ -224,12 +224,12 @@ func (rp *replay) clientClockWrong(s suspicion) *account.Assumption {
 		concerned := op.Event(history.FClock) && op.Time <= s.To && slices.Contains(s.Clients, op.Client)
 		if concerned && op.Offset.Abs() > most && rp.aheadUntil(op) >= s.From-max(rp.Claims.Recovery, rp.Claims.TTL)-op.Offset.Abs() {
 			most = op.Offset.Abs()
-			told = account.Fact{What: account.ClientClockOff, Clients: []int{op.Client}, Offset: op.Offset.Round(time.Millisecond), At: op.Time}
+			fact = account.Fact{What: account.ClientClockOff, Clients: []int{op.Client}, Offset: op.Offset.Round(time.Millisecond), At: op.Time}
 		}
 	}
 	switch {
-	case told.What != "":
-		return &account.Assumption{Premise: account.ClocksAgree, But: told}
+	case fact.What != "":
+		return &account.Assumption{Premise: account.ClocksAgree, But: fact}
 	case s.first == nil:
 		return nil
 	}

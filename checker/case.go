@@ -55,25 +55,25 @@ func Holds(e history.Evidence) ([]Hold, error) { return evidence.New(e).Holds() 
 type replay struct {
 	*evidence.Replay
 	// unanswered holds the operations with a command that got no reply.
-	unanswered map[int]bool
-	byOp       map[int][]int                          // places of commands in the log, by operation; -1 for none
-	nodeClocks map[string]evidence.Clock              // jumps of the nodes' wall clocks
-	latest     []time.Duration                        // by place in Holds: the greatest To of this and earlier holds
-	broke      bool                                   // the code under test ended the trial
-	units      int                                    // see countUnits
-	renewing   []int                                  // see renewals
-	renewed    *renewalLog                            // see renewalLog
-	shared     map[keyspace.KeyPlace]bool             // see sharedSpots
-	lastRan    map[int]int                            // see lastOf
-	recorded   map[keyspace.KeyPlace]bool             // see records
-	blurred    *untoldGrants                          // see untold
-	writes     map[keyWriter][]keyWrite               // see keyWrites
-	copies     map[*keyspace.Grant]time.Duration      // see copiedAsOf
-	asking     map[evidence.Owner][]evidence.Interval // see asks
-	waiting    map[string]bool                        // see waitingKeys
-	times      map[asker][]int                        // see timesAsked
-	passing    map[string]bool                        // see passages
-	handed     map[int][]*keyspace.Grant              // grants that a command handed to another client, by the command's place
+	unanswered      map[int]bool
+	byOp            map[int][]int                          // places of commands in the log, by operation; -1 for none
+	nodeClocks      map[string]evidence.Clock              // jumps of the nodes' wall clocks
+	latest          []time.Duration                        // by place in Holds: the greatest To of this and earlier holds
+	broke           bool                                   // the code under test ended the trial
+	units           int                                    // see countUnits
+	renewing        []int                                  // see renewals
+	renewed         *renewalLog                            // see renewalLog
+	shared          map[keyspace.KeyPlace]bool             // see sharedSpots
+	lastRan         map[int]int                            // see lastOf
+	recorded        map[keyspace.KeyPlace]bool             // see records
+	indistinctCache *indistinctGrants                      // see indistinct
+	writes          map[keyWriter][]keyWrite               // see keyWrites
+	copies          map[*keyspace.Grant]time.Duration      // see copiedAsOf
+	asking          map[evidence.Owner][]evidence.Interval // see asks
+	waiting         map[string]bool                        // see waitingKeys
+	times           map[asker][]int                        // see timesAsked
+	passing         map[string]bool                        // see passages
+	handed          map[int][]*keyspace.Grant              // grants that a command handed to another client, by the command's place
 }
 
 func replayOf(r *evidence.Replay) *replay {

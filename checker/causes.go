@@ -20,16 +20,16 @@ func classifyFindings(file *Case, fs []Finding) []Finding {
 	if err != nil {
 		return fs
 	}
-	var told []Finding
+	var classified []Finding
 	for _, f := range fs {
 		if f.Cause != "" && f.Cause != Unclassified {
-			told = append(told, f)
+			classified = append(classified, f)
 			continue
 		}
 		reasons := rp.explain(f)
 		if len(reasons) == 0 {
 			f.Cause = Unclassified
-			told = append(told, f)
+			classified = append(classified, f)
 		}
 		for _, r := range reasons {
 			split := f
@@ -38,10 +38,10 @@ func classifyFindings(file *Case, fs []Finding) []Finding {
 			split.Account.Grants = rp.grants(r.first)
 			split.Commands = rp.indexOf(r.cmds...)
 			split.Account.Broken = rp.broken(suspicion{split, r.first, r.cmds})
-			told = append(told, split)
+			classified = append(classified, split)
 		}
 	}
-	return told
+	return classified
 }
 
 // reason explains why one client was let in beside another on one node.
@@ -69,7 +69,7 @@ var unclear = reason{cause: Unclassified}
 
 // explain returns the causes of a finding, each once.
 func (rp *replay) explain(f Finding) []reason {
-	if r, untold := rp.untoldCause(f); untold {
+	if r, indistinct := rp.indistinctCause(f); indistinct {
 		return r
 	}
 	if r, absent := rp.explainAbsence(f); absent && !rp.anyStillborn(f) {
@@ -123,8 +123,8 @@ func nodesOf(grants []*keyspace.Grant) int {
 	return len(nodes)
 }
 
-func earliest(lives []*keyspace.Grant) int {
-	return slices.MinFunc(lives, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
+func earliest(grants []*keyspace.Grant) int {
+	return slices.MinFunc(grants, func(a, b *keyspace.Grant) int { return cmp.Compare(a.Seq, b.Seq) }).Seq
 }
 
 // party returns the client's grants that the finding is about, in order of node. For a re-entry
@@ -237,7 +237,7 @@ func (rp *replay) onDifferentNodes(a, b []*keyspace.Grant) reason {
 
 // byTwoPrimaries explains two grants that two primaries made at the same time.
 func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
-	p := rp.Parted(first.Node, second.Node, second.Seq)
+	p := rp.SplitBrainOf(first.Node, second.Node, second.Seq)
 	if p == nil {
 		return unclear
 	}
@@ -279,7 +279,7 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 		}
 	}
 	if end == nil {
-		return rp.beside(first, second)
+		return rp.whileStanding(first, second)
 	}
 	switch end.How {
 	case keyspace.Deleted:
@@ -334,8 +334,8 @@ func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
 	return because(Race, cmds, rp.deed(account.Overwritten, over.Client, over.Cmd, over.At.Lo, first))
 }
 
-// beside explains a second grant that was made while the first still stood.
-func (rp *replay) beside(first, second *keyspace.Grant) reason {
+// whileStanding explains a second grant that was made while the first still stood.
+func (rp *replay) whileStanding(first, second *keyspace.Grant) reason {
 	switch {
 	case second == nil:
 		return unclear

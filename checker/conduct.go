@@ -47,15 +47,15 @@ func conduct(_ context.Context, f *Case) Verdict {
 // brokenOff returns the finding about the event by which the code under test ended the trial.
 func brokenOff(op history.Op) Finding {
 	b := breakdowns[op.F]
-	told := Finding{
+	finding := Finding{
 		Cause: b.cause, From: op.Time, To: op.Time, Ops: []int{op.Index},
 		Account: account.Account{Fact: account.Fact{What: b.what, At: op.Time, Text: op.Error}},
 	}
 	if op.Client >= 0 {
-		told.Clients = []int{op.Client}
-		told.Account.Clients = told.Clients
+		finding.Clients = []int{op.Client}
+		finding.Account.Clients = finding.Clients
 	}
-	return told
+	return finding
 }
 
 // brokeDown returns the first event of a breakdown. After a breakdown, missing events prove
@@ -91,24 +91,24 @@ func (rp *replay) falseAnswers() (findings []Finding) {
 		if p.Invoke.Process == history.Nemesis || p.Complete == nil || p.Complete.Type != history.Fail {
 			continue
 		}
-		var told denial
+		var denied deniedEffects
 		switch h := ended[p.Invoke.Index]; {
 		case p.Invoke.F == history.FAcquire:
-			told = rp.grantDenied(p, needed[evidence.Owner{Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}])
+			denied = rp.grantDenied(p, needed[evidence.Owner{Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}])
 		case h != nil:
-			told = rp.removalDenied(p, h)
+			denied = rp.removalDenied(p, h)
 		}
-		if len(told.grants) > 0 {
-			findings = append(findings, rp.falseAnswer(p, told))
+		if len(denied.grants) > 0 {
+			findings = append(findings, rp.falseAnswer(p, denied))
 		}
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	return findings
 }
 
-// denial describes effects of an operation that the operation's completion denies. Without grants
-// there is no denial.
-type denial struct {
+// deniedEffects describes effects of an operation that the operation's completion denies. Without
+// grants there is no denial.
+type deniedEffects struct {
 	what   account.What
 	grants []*keyspace.Grant // the grants that were made or removed
 	cmds   []int             // the commands that made or removed the grants, in the order of grants
@@ -116,23 +116,23 @@ type denial struct {
 	ops    []int             // other operations that the finding rests on
 }
 
-func (rp *replay) falseAnswer(p *history.Pair, told denial) Finding {
-	first, cmd := told.grants[0], told.cmds[0]
+func (rp *replay) falseAnswer(p *history.Pair, denied deniedEffects) Finding {
+	first, cmd := denied.grants[0], denied.cmds[0]
 	at := rp.Ran(cmd).Lo
 	f := Finding{
 		Cause: FalseAnswer, Lock: p.Invoke.Lock, Clients: []int{p.Invoke.Client}, From: at, To: p.Complete.Time,
-		Ops: rp.entries(append(told.ops, p.Invoke.Index)...), Commands: rp.indexOf(told.cmds...),
+		Ops: rp.entries(append(denied.ops, p.Invoke.Index)...), Commands: rp.indexOf(denied.cmds...),
 	}
 	f.Account = account.Account{
 		Fact: account.Fact{
-			What: told.what, Clients: f.Clients, Nodes: []string{first.Node}, Key: first.Key, Command: rp.call(cmd),
+			What: denied.what, Clients: f.Clients, Nodes: []string{first.Node}, Key: first.Key, Command: rp.call(cmd),
 			At: p.Complete.Time, Since: at,
 		},
 		Operations: []account.Operation{operated(p)},
-		Grants:     rp.grants(told.grants...),
+		Grants:     rp.grants(denied.grants...),
 	}
 	if rp.Claims.NodeQuorum() > 1 {
-		f.Account.Count, f.Account.Of = told.units, rp.units
+		f.Account.Count, f.Account.Of = denied.units, rp.units
 	}
 	if p.Invoke.F == history.FAcquire && !rp.heard(cmd, p) {
 		f.Account.Reasons = []account.Fact{{What: account.GrantUnheard, Clients: f.Clients, Command: rp.call(cmd)}}
@@ -178,20 +178,20 @@ func repeats(a, b history.Command) bool {
 //   - The release's own commands removed the grants, on a quorum of nodes.
 //   - The client heard the replies to these commands. A client that repeats a removal after a lost
 //     reply finds nothing, and cannot know better.
-func (rp *replay) removalDenied(p *history.Pair, h *Hold) (told denial) {
-	told.what = account.RemovalDenied
+func (rp *replay) removalDenied(p *history.Pair, h *Hold) (denied deniedEffects) {
+	denied.what = account.RemovalDenied
 	removed, spoilt := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
 	for _, ok := range append([]int{h.Acquire}, h.Nested...) {
 		op, _ := rp.Invocation(ok)
-		told.ops = append(told.ops, op)
+		denied.ops = append(denied.ops, op)
 		for _, g := range rp.ownOf(op) {
 			unit := rp.UnitOf(g.NodeKey())
-			_, untold := rp.untold().of(g)
+			_, indistinct := rp.indistinct().of(g)
 			switch cmd, gone := rp.removedBy(g, p.Complete.Time); {
 			case !gone:
-			case cmd >= 0 && !untold && rp.heard(cmd, p) && rp.leased(h, g, p):
+			case cmd >= 0 && !indistinct && rp.heard(cmd, p) && rp.leased(h, g, p):
 				removed[unit] = true
-				told.grants, told.cmds = append(told.grants, g), append(told.cmds, cmd)
+				denied.grants, denied.cmds = append(denied.grants, g), append(denied.cmds, cmd)
 			default:
 				spoilt[unit] = true
 			}
@@ -199,13 +199,13 @@ func (rp *replay) removalDenied(p *history.Pair, h *Hold) (told denial) {
 	}
 	for unit := range removed {
 		if !spoilt[unit] {
-			told.units++
+			denied.units++
 		}
 	}
-	if told.units < rp.Quorum() {
-		return denial{}
+	if denied.units < rp.Quorum() {
+		return deniedEffects{}
 	}
-	return told
+	return denied
 }
 
 // removedBy returns the command that removed the grant by that time, or handed its place to another
@@ -238,13 +238,13 @@ func (rp *replay) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone 
 // shorter than its TTL.
 func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 	until := time.Duration(0)
-	ask := func(since time.Duration, told history.Lease) {
+	ask := func(since time.Duration, lease history.Lease) {
 		end := Never
 		if rp.Claims.TTL > 0 {
 			end = since + rp.Claims.TTL - rp.Claims.TTL/10
 		}
-		if told.Deadline != 0 {
-			end = min(end, rp.Clocks[g.Client].Shows(told.Deadline, since))
+		if lease.Deadline != 0 {
+			end = min(end, rp.Clocks[g.Client].Shows(lease.Deadline, since))
 		}
 		until = max(until, end)
 	}
@@ -258,7 +258,7 @@ func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 			ask(o.Invoke.Time, o.Lease())
 		}
 	}
-	for _, t := range g.Lives() {
+	for _, t := range g.Terms() {
 		if t.Client == g.Client && t.Cmd >= 0 && rp.Commands[t.Cmd].Op < 0 && rp.Commands[t.Cmd].Replied > 0 && rp.Commands[t.Cmd].Replied < p.Invoke.Time {
 			ask(rp.Commands[t.Cmd].Sent, history.Lease{})
 		}

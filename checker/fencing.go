@@ -30,8 +30,8 @@ type fencedGrant struct {
 // the other grant, or if the node's time is unknown. Otherwise it returns the time at which the
 // node made the grant.
 func (g *fencedGrant) heardBy(other *fencedGrant) time.Duration {
-	if told := g.entry.Complete.Time; g.made == 0 || told <= other.entry.Complete.Time {
-		return told
+	if replied := g.entry.Complete.Time; g.made == 0 || replied <= other.entry.Complete.Time {
+		return replied
 	}
 	return g.made
 }
@@ -309,22 +309,22 @@ func regressFinding(f *Case, r regress) Finding {
 		}
 	}
 	g := r.late
-	told := Finding{
+	finding := Finding{
 		Cause: FenceRegressed, Lock: r.lock, Clients: []int{g.owner}, From: g.entry.Invoke.Time, To: g.entry.Complete.Time,
 		Ops: indices(g.entries()...),
 	}
 	if r.newer == nil {
-		told.Account.Fact = account.Fact{What: account.FenceMissing, Clients: told.Clients, At: told.To, Values: []int64{g.fence}}
-		return told
+		finding.Account.Fact = account.Fact{What: account.FenceMissing, Clients: finding.Clients, At: finding.To, Values: []int64{g.fence}}
+		return finding
 	}
 	n := r.newer
-	told.Clients = append(told.Clients, n.owner)
-	told.Ops = indices(append(told.Ops, n.entries()...)...)
-	told.Account.Fact = account.Fact{
-		What: account.FenceNotGreater, Clients: told.Clients, At: told.To, Since: n.heardBy(g), Values: []int64{g.fence, n.fence},
+	finding.Clients = append(finding.Clients, n.owner)
+	finding.Ops = indices(append(finding.Ops, n.entries()...)...)
+	finding.Account.Fact = account.Fact{
+		What: account.FenceNotGreater, Clients: finding.Clients, At: finding.To, Since: n.heardBy(g), Values: []int64{g.fence, n.fence},
 	}
 	if rp, err := f.replay(); err == nil {
-		told.Commands, told.Account.Broken = rp.counterLost(*n, *g)
+		finding.Commands, finding.Account.Broken = rp.counterLost(*n, *g)
 	}
-	return told
+	return finding
 }

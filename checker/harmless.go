@@ -18,8 +18,8 @@ import (
 // raise, or stands in a record beside the lock.
 func (rp *replay) keepsNobodyOut(g *keyspace.Grant) bool { return rp.isShared(g) || rp.isRecord(g) }
 
-// harmless reports whether the key carries grants and none of them keeps anybody out.
-func (rp *replay) harmless(node, key string) bool {
+// keyKeepsNobodyOut reports whether the key carries grants and none of them keeps anybody out.
+func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 	any := false
 	for _, g := range rp.Grants {
 		if g.Node == node && g.Key == key && g.End == nil && g.Over == nil {
@@ -67,7 +67,7 @@ func (rp *replay) records() map[keyspace.KeyPlace]bool {
 	}
 	for _, g := range rp.Grants {
 		at := g.KeyPlace()
-		if p, isAcquire := rp.Acquired(g.Op); !over[g] && !g.Beside || g.Handed || rp.recorded[at] || !isAcquire || p.Done() != history.Fail {
+		if p, isAcquire := rp.Acquired(g.Op); !over[g] && !g.JoinedOthers || g.Handed || rp.recorded[at] || !isAcquire || p.Done() != history.Fail {
 			continue
 		} else if stayed := g.End == nil || g.End.At.Lo > p.Complete.Time; stayed && rp.refusedElsewhere(g) {
 			rp.recorded[at] = true
@@ -114,7 +114,7 @@ func (rp *replay) ownerRecords() {
 			_, isAcquire := rp.Acquired(g.Over.Op)
 			taken[at] = taken[at] || isAcquire
 		}
-		taken[at] = taken[at] || g.Beside
+		taken[at] = taken[at] || g.JoinedOthers
 		if p, isAcquire := rp.Acquired(g.Op); !isAcquire || p.Done() != history.OK {
 			continue
 		}
@@ -133,7 +133,7 @@ func (rp *replay) ownerRecords() {
 	for _, g := range rp.Grants {
 		p, isAcquire := rp.Acquired(g.Op)
 		emptied := g.End != nil && g.End.How == keyspace.Deleted && g.End.Cmd >= 0
-		if !g.Copied && (!isAcquire || p.Done() == history.Fail || g.Beside || emptied || p.Done() == history.OK && !besideTheLock(g)) {
+		if !g.Copied && (!isAcquire || p.Done() == history.Fail || g.JoinedOthers || emptied || p.Done() == history.OK && !besideTheLock(g)) {
 			delete(candidates, g.KeyPlace())
 		}
 	}
@@ -159,8 +159,8 @@ func (rp *replay) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool)
 		if g.Key != at.Key || g.Place != at.Place {
 			continue
 		}
-		counts = counts || g.Beside
-		if p, isAcquire := rp.Acquired(g.Op); isAcquire && p.Done() == history.OK && (over[g] || g.Beside) {
+		counts = counts || g.JoinedOthers
+		if p, isAcquire := rp.Acquired(g.Op); isAcquire && p.Done() == history.OK && (over[g] || g.JoinedOthers) {
 			return false
 		}
 	}
@@ -206,7 +206,7 @@ func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 			_, isAcquire := rp.Acquired(g.Over.Op)
 			return isAcquire
 		}
-		return g.Beside
+		return g.JoinedOthers
 	})
 }
 
@@ -230,7 +230,7 @@ func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
 	shared := map[keyspace.KeyPlace]bool{}
 	for at, grants := range last {
 		for _, g := range grants {
-			shared[at] = shared[at] || g.Beside && !rp.besideEnough(g)
+			shared[at] = shared[at] || g.JoinedOthers && !rp.besideEnough(g)
 		}
 	}
 	rp.sharedByLocks(shared)
@@ -250,9 +250,9 @@ func (rp *replay) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 		}
 	}
 	for _, g := range rp.Grants {
-		if g.Beside && !g.Refused && several[g.KeyPlace()] {
+		if g.JoinedOthers && !g.Refused && several[g.KeyPlace()] {
 			shared[g.KeyPlace()] = shared[g.KeyPlace()] || slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
-				return o.Key != g.Key && !o.Refused && !o.Beside
+				return o.Key != g.Key && !o.Refused && !o.JoinedOthers
 			})
 		}
 	}

@@ -44,7 +44,7 @@ func (rp *replay) rests(g *keyspace.Grant, at time.Duration) bool {
 // longer reports whether the term t ends later than every earlier term of the grant.
 func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 	earlier, later := false, true
-	for _, before := range g.Lives() {
+	for _, before := range g.Terms() {
 		if before == t {
 			break
 		}

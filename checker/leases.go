@@ -101,7 +101,7 @@ const termSlack = 2 * time.Millisecond
 // greater.
 func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since, by := g.At.Lo, g.Cmd
-	for _, t := range g.Lives() {
+	for _, t := range g.Terms() {
 		if t.Client == g.Client && t.At.Lo <= at && t.At.Lo > since {
 			since, by = t.At.Lo, t.Cmd
 		}
@@ -231,12 +231,12 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 // would have come.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
-	told, asked := owner.Lease().Deadline, owner.Invoke.Time
-	if told == 0 || !rp.steppedIn(g.Client, asked, granted) {
+	deadline, asked := owner.Lease().Deadline, owner.Invoke.Time
+	if deadline == 0 || !rp.steppedIn(g.Client, asked, granted) {
 		return false
 	}
-	due := told - rp.aheadAt(g.Client, asked)
-	return rp.Clocks[g.Client].Before(told, max(g.End.At.Hi, due), granted)
+	due := deadline - rp.aheadAt(g.Client, asked)
+	return rp.Clocks[g.Client].Before(deadline, max(g.End.At.Hi, due), granted)
 }
 
 // shortened reports whether the owner's own command gave the key too short a TTL. Both the
@@ -254,7 +254,7 @@ func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted t
 	if gap, _ := rp.gap(first.Node, last.Client, last.At.Lo); gap > 0 {
 		return 0, false // an expiry computed by the client's clock may come too early
 	}
-	if told := rp.Operation(op).Lease().Deadline; told != 0 && told <= last.Fair.Hi+termSlack {
+	if deadline := rp.Operation(op).Lease().Deadline; deadline != 0 && deadline <= last.Fair.Hi+termSlack {
 		return 0, false // the owner knew that the lease was short
 	}
 	ends := rp.Operation(op).Invoke.Time + rp.Claims.TTL - termSlack
@@ -263,7 +263,7 @@ func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted t
 
 // ownLife returns the last term that the grant's owner gave it; nil if there is none.
 func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
-	for _, t := range g.Lives() {
+	for _, t := range g.Terms() {
 		if t.Client == g.Client {
 			own = t
 		}
@@ -273,8 +273,8 @@ func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
 
 // renewalLost explains a key that expired because its node had lost a renewal of it.
 func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
-	for i, t := range first.Lives() {
-		if i == first.LifeCount()-1 {
+	for i, t := range first.Terms() {
+		if i == first.TermCount()-1 {
 			break
 		}
 		if last.Event < 0 || t.Cmd < 0 || t.At.Lo > last.At.Lo || t.Mortal && t.Fair.Lo <= granted {
@@ -304,7 +304,7 @@ func (rp *replay) event(index int) (history.Op, bool) {
 // renewed and lived on, or was released.
 func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for _, l := range rp.Of(first.Op) {
-		p := rp.Parted(first.Node, l.Node, first.End.Seq)
+		p := rp.SplitBrainOf(first.Node, l.Node, first.End.Seq)
 		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= granted {
 			continue
 		}

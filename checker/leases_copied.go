@@ -56,7 +56,7 @@ func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool)
 	if first.Copied {
 		asOf := rp.copiedAsOf(first)
 		for _, w := range rp.keyWrites()[keyWriter{first.Key, first.Client}] {
-			if w.node == first.Node || w.at <= asOf || w.at > first.Came || !runs(w.at) || !rp.tends(w, first) {
+			if w.node == first.Node || w.at <= asOf || w.at > first.Came || !runs(w.at) || !rp.belongsTo(w, first) {
 				continue
 			}
 			return because(ServerLostKey, []int{first.Cmd, w.cmd}, account.Fact{
@@ -66,7 +66,7 @@ func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool)
 		}
 	}
 	for _, l := range rp.Of(first.Op) {
-		p := rp.Parted(first.Node, l.Node, rp.endSeq(first))
+		p := rp.SplitBrainOf(first.Node, l.Node, rp.endSeq(first))
 		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= at {
 			continue
 		}

@@ -228,16 +228,16 @@ func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWr
 		if t.at > before {
 			break
 		}
-		if (t.node == g.Node || g.Copied && t.at <= rp.copiedAsOf(g)) && t.at >= g.At.Lo && rp.tends(t, g) {
+		if (t.node == g.Node || g.Copied && t.at <= rp.copiedAsOf(g)) && t.at >= g.At.Lo && rp.belongsTo(t, g) {
 			last, found = t, true
 		}
 	}
 	return last, found
 }
 
-// tends reports whether a change by the grant's owner belongs to the grant: it came from
+// belongsTo reports whether a change by the grant's owner belongs to the grant: it came from
 // the grant's acquire, from an extension, or from no operation.
-func (rp *replay) tends(w keyWrite, g *keyspace.Grant) bool {
+func (rp *replay) belongsTo(w keyWrite, g *keyspace.Grant) bool {
 	return w.op < 0 || w.op == g.Op || rp.Operation(w.op).Invoke.F == history.FExtend
 }
 
@@ -282,25 +282,25 @@ func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {
 		return false
 	}
-	for i := 1; i < g.LifeCount(); i++ {
-		t := g.Life(i)
+	for i := 1; i < g.TermCount(); i++ {
+		t := g.Term(i)
 		if t.Cmd != pos || !t.Mortal || t.Event >= 0 {
 			continue
 		}
-		if g.Life(i-1).Mortal || g.AnyLife(func(earlier *keyspace.Term) bool { return earlier.Mortal && earlier.At.Hi < t.At.Lo }) {
+		if g.Term(i-1).Mortal || g.AnyTerm(func(earlier *keyspace.Term) bool { return earlier.Mortal && earlier.At.Hi < t.At.Lo }) {
 			return false
 		}
 		asked := p.Invoke.Time
 		for _, w := range rp.keyWrites()[keyWriter{g.Key, g.Client}] {
-			if w.node == g.Node && w.op != g.Op && g.At.Lo < w.at && w.at < min(t.Fair.Hi, rp.grantedUntil(g)) && rp.tends(w, g) {
+			if w.node == g.Node && w.op != g.Op && g.At.Lo < w.at && w.at < min(t.Fair.Hi, rp.grantedUntil(g)) && rp.belongsTo(w, g) {
 				asked = max(asked, w.at)
 			}
 		}
 		if t.Fair.Hi >= asked+rp.Claims.TTL-termSlack {
 			return true
 		}
-		for j := i + 1; j < g.LifeCount(); j++ {
-			if own := g.Life(j); own.Client == g.Client && own.At.Hi < t.Fair.Lo {
+		for j := i + 1; j < g.TermCount(); j++ {
+			if own := g.Term(j); own.Client == g.Client && own.At.Hi < t.Fair.Lo {
 				return true
 			}
 		}

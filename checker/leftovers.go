@@ -85,7 +85,7 @@ func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waitin
 		return leftover{at: op.Time}
 	}
 	for _, k := range op.Keys {
-		if k.Key != lock && !slices.Contains(rp.Holding(lock), k.Key) || rp.harmless(op.Node, k.Key) {
+		if k.Key != lock && !slices.Contains(rp.Holding(lock), k.Key) || rp.keyKeepsNobodyOut(op.Node, k.Key) {
 			continue
 		}
 		l := rp.standing(op.Node, k.Key, op.Time)
@@ -223,7 +223,7 @@ func (rp *replay) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keys
 	}
 	n := 0
 	var last *keyspace.Term
-	for i, t := range l.Lives() {
+	for i, t := range l.Terms() {
 		if i == 0 || t.At.Lo < start || t.Cmd < 0 || rp.Commands[t.Cmd].Op == l.Op || !rp.unowned(t, l) {
 			continue
 		}

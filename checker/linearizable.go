@@ -158,28 +158,28 @@ const mostSilent = 4
 // (see silent), because a reader will ask about them.
 func (c dispute) finding(f *Case) Finding {
 	last := c.pairs[c.Last]
-	told := Finding{
+	found := Finding{
 		Cause: Unclassified, Lock: c.lock, Clients: []int{last.Invoke.Client}, From: last.Invoke.Time, To: last.Complete.Time,
 	}
 	var concerned []account.Operation
 	for _, i := range c.Operations {
 		p := c.pairs[i]
-		told.Ops = append(told.Ops, p.Invoke.Index, p.Complete.Index)
+		found.Ops = append(found.Ops, p.Invoke.Index, p.Complete.Index)
 		concerned = append(concerned, operated(p))
-		if client := p.Invoke.Client; !slices.Contains(told.Clients, client) {
-			told.Clients = append(told.Clients, client)
+		if client := p.Invoke.Client; !slices.Contains(found.Clients, client) {
+			found.Clients = append(found.Clients, client)
 		}
 	}
 	for _, p := range c.silent(f) {
-		told.Ops = append(told.Ops, p.Invoke.Index)
+		found.Ops = append(found.Ops, p.Invoke.Index)
 		if p.Complete != nil {
-			told.Ops = append(told.Ops, p.Complete.Index)
+			found.Ops = append(found.Ops, p.Complete.Index)
 		}
 		concerned = append(concerned, operated(p))
 	}
-	told.Ops = indices(told.Ops...)
-	told.Account = account.Account{Fact: account.Fact{What: c.how(), Clients: told.Clients, At: told.To, Model: c.model}, Operations: concerned}
-	return told
+	found.Ops = indices(found.Ops...)
+	found.Account = account.Account{Fact: account.Fact{What: c.how(), Clients: found.Clients, At: found.To, Model: c.model}, Operations: concerned}
+	return found
 }
 
 // how returns the kind of conflict that the finding reports.

@@ -325,20 +325,20 @@ func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (
 	slices.Sort(f.Clients)
 	f.Clients = slices.Compact(f.Clients)
 	f.Ops = indices(f.Ops...)
-	told := account.Fact{What: account.Blocked, Clients: f.Clients, At: f.From}
+	fact := account.Fact{What: account.Blocked, Clients: f.Clients, At: f.From}
 	doubt = account.Fact{Clients: f.Clients, Locks: []string{lock}, At: left.at}
 	if cmds, ok := rp.crossSlot(waits); ok {
 		c := rp.Commands[cmds[0]]
 		f.Cause, f.Forever, f.Commands = CrossSlot, true, rp.indexOf(cmds...)
-		told.What, told.Nodes, told.Command = account.RefusedForSlots, []string{c.Node}, rp.call(cmds[0])
-		f.Account.Fact = told
+		fact.What, fact.Nodes, fact.Command = account.RefusedForSlots, []string{c.Node}, rp.call(cmds[0])
+		f.Account.Fact = fact
 		return []Finding{f}, account.Fact{}
 	}
 	if !left.blocks {
 		if round, ok := rp.wentRound(waits, bound); ok {
 			f.Cause = Starved
-			told.What, told.Count, told.Age, told.Span = account.PassedOver, round.grants, round.free, round.lasted
-			f.Account.Fact = told
+			fact.What, fact.Count, fact.Age, fact.Span = account.PassedOver, round.grants, round.free, round.lasted
+			f.Account.Fact = fact
 			return []Finding{f}, account.Fact{}
 		}
 		if free, ok := rp.untaken(f, waits, bound-start); ok {
@@ -356,7 +356,7 @@ func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (
 		doubt.What, doubt.Until = account.NotLongEnough, bound
 		return nil, doubt
 	}
-	f.Account = account.Account{Fact: told, Reasons: left.why, Grants: rp.grants(left.first)}
+	f.Account = account.Account{Fact: fact, Reasons: left.why, Grants: rp.grants(left.first)}
 	f.Account.Broken = rp.broken(suspicion{f, left.first, left.cmds})
 	return []Finding{f}, account.Fact{}
 }

@@ -14,17 +14,17 @@ import (
 type orphan struct {
 	op int
 	overdue
-	lives []*keyspace.Grant
-	first keyspace.Contact // the contact of the first client that was kept out
-	last  keyspace.Contact
-	kept  []int // the clients that were kept out
-	ops   []int // the first attempt of each of these clients that was kept out
-	cmds  []int // places of the commands with which these attempts met the key
+	grants []*keyspace.Grant
+	first  keyspace.Contact // the contact of the first client that was kept out
+	last   keyspace.Contact
+	kept   []int // the clients that were kept out
+	ops    []int // the first attempt of each of these clients that was kept out
+	cmds   []int // places of the commands with which these attempts met the key
 	// renewed is a renewal by a client without a hold. The key kept others out during the
 	// time that this renewal added.
 	renewed *keyspace.Term
-	// before: the key kept others out for this cause first, and later for another cause.
-	before bool
+	// superseded: the key kept others out for this cause first, and later for another cause.
+	superseded bool
 }
 
 // orphans finds the orphans that kept other clients out until the orphans expired or were taken over:
@@ -60,17 +60,17 @@ func (rp *replay) orphans() []Finding {
 	for _, op := range ops {
 		blockers := rp.keptOutBy(op, byOp[op])
 		for _, b := range blockers {
-			x := rp.whyOverdue(b.life, b.meet, rp.Operation(op).Invoke.Client)
+			x := rp.whyOverdue(b.grant, b.contact, rp.Operation(op).Invoke.Client)
 			as := label{op: b.of, cause: x.cause}
 			if b.of < 0 {
-				as.handed = b.life
+				as.handed = b.grant
 			}
 			o := found[as]
 			if o == nil {
 				for _, earlier := range order {
-					found[earlier].before = found[earlier].before || earlier.op == as.op && earlier.handed == as.handed
+					found[earlier].superseded = found[earlier].superseded || earlier.op == as.op && earlier.handed == as.handed
 				}
-				o = &orphan{op: b.of, first: b.meet, overdue: x}
+				o = &orphan{op: b.of, first: b.contact, overdue: x}
 				found[as] = o
 				order = append(order, as)
 			}
@@ -103,9 +103,9 @@ func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 
 // blocker is one orphan that an attempt met.
 type blocker struct {
-	of   int // the operation whose grant became the orphan
-	life *keyspace.Grant
-	meet keyspace.Contact
+	of      int // the operation whose grant became the orphan
+	grant   *keyspace.Grant
+	contact keyspace.Contact
 }
 
 // keptOutBy lists the orphans that kept the attempt out. The list is empty if the attempt
@@ -154,7 +154,7 @@ func (rp *replay) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker
 		if !rp.orphanAt(g, m) || !rp.outlasted(g, p.Invoke.Index) || p.Done() == history.OK && !goneBy(g, p.Complete.Time) {
 			return nil
 		}
-		here = append(here, blocker{of: g.Op, life: g, meet: m})
+		here = append(here, blocker{of: g.Op, grant: g, contact: m})
 	}
 	return here
 }
@@ -268,17 +268,17 @@ func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
 }
 
 func (o *orphan) add(rp *replay, op int, b blocker) {
-	o.last = b.meet
+	o.last = b.contact
 	client := rp.Operation(op).Invoke.Client
 	if !slices.Contains(o.kept, client) {
 		o.kept = append(o.kept, client)
 		o.ops = append(o.ops, op)
-		o.cmds = append(o.cmds, b.meet.Cmd)
+		o.cmds = append(o.cmds, b.contact.Cmd)
 	}
-	if !slices.Contains(o.lives, b.life) {
-		o.lives = append(o.lives, b.life)
+	if !slices.Contains(o.grants, b.grant) {
+		o.grants = append(o.grants, b.grant)
 	}
-	if t := rp.prolonged(b.life, b.meet); t != nil && !rp.Claims.ClientClock {
+	if t := rp.prolonged(b.grant, b.contact); t != nil && !rp.Claims.ClientClock {
 		o.renewed = t
 	}
 }
@@ -298,7 +298,7 @@ func (rp *replay) entersAnew(pos int, key string) bool {
 }
 
 func (rp *replay) orphaned(o *orphan) Finding {
-	l := o.lives[0]
+	l := o.grants[0]
 	until, ended := o.end()
 	slices.Sort(o.kept)
 	f := Finding{
@@ -307,7 +307,7 @@ func (rp *replay) orphaned(o *orphan) Finding {
 	}
 	f.Account = account.Account{
 		Fact:    account.Fact{What: account.OrphanKeptOut, Key: l.Key, Nodes: []string{l.Node}, Clients: f.Clients, At: o.first.At.Lo, Ended: ended, Until: until},
-		Grants:  rp.grants(o.lives...),
+		Grants:  rp.grants(o.grants...),
 		Reasons: []account.Fact{rp.abandoned(l)},
 	}
 	if o.why.What != "" {
@@ -327,10 +327,10 @@ func (rp *replay) orphaned(o *orphan) Finding {
 // end returns when and how the orphan stopped keeping others out for its cause.
 func (o *orphan) end() (until time.Duration, ended account.Ending) {
 	until, ended = o.last.At.Hi, account.WasLeft
-	if o.before {
+	if o.superseded {
 		return until, account.WasOverdue
 	}
-	for _, x := range o.lives {
+	for _, x := range o.grants {
 		switch {
 		case x.End != nil && x.End.How == keyspace.Expired:
 			until, ended = max(until, x.End.At.Mid()), account.WasExpired
@@ -346,41 +346,41 @@ func (o *orphan) end() (until time.Duration, ended account.Ending) {
 // abandoned returns the reason why the grant's owner no longer attends to it.
 func (rp *replay) abandoned(l *keyspace.Grant) account.Fact {
 	p, isAcquire := rp.Acquired(l.Op)
-	told := account.Fact{What: account.SetBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
+	fact := account.Fact{What: account.SetBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
 	crash, crashed := rp.Crashes[l.Client]
 	switch {
 	case l.Handed:
-		told.What, told.Clients = account.SetFor, []int{rp.Commands[l.Cmd].Client, l.Client}
-		return told
+		fact.What, fact.Clients = account.SetFor, []int{rp.Commands[l.Cmd].Client, l.Client}
+		return fact
 	case !isAcquire:
-		return told
+		return fact
 	case rp.rests(l, rp.End):
 		left, _ := rp.lastByRelease(l, rp.End)
-		told.What, told.Until = account.SetAndLeft, rp.Ran(left).Lo
-		return told
+		fact.What, fact.Until = account.SetAndLeft, rp.Ran(left).Lo
+		return fact
 	case crashed && (p.Complete == nil || p.Complete.Type == history.OK):
-		told.What, told.Until = account.SetThenCrashed, crash
-		return told
+		fact.What, fact.Until = account.SetThenCrashed, crash
+		return fact
 	case p.Complete == nil:
-		told.What = account.SetUnended
-		return told
+		fact.What = account.SetUnended
+		return fact
 	}
 	if since, hangs := rp.hungUnder(l); hangs {
-		told.What, told.Until = account.SetThenHung, since
-		return told
+		fact.What, fact.Until = account.SetThenHung, since
+		return fact
 	}
-	told.Until = p.Complete.Time
+	fact.Until = p.Complete.Time
 	switch {
 	case l.End != nil && p.Complete.Time > l.End.At.Hi:
-		told.What = account.SetMeanwhile
+		fact.What = account.SetMeanwhile
 	case p.Complete.Type == history.OK:
-		told.What = account.SetUnreleased
+		fact.What = account.SetUnreleased
 	case l.At.Lo > p.Complete.Time:
-		told.What = account.SetAfterwards
+		fact.What = account.SetAfterwards
 	case p.Complete.Type == history.Info:
-		told.What = account.SetUnknown
+		fact.What = account.SetUnknown
 	default:
-		told.What = account.SetInVain
+		fact.What = account.SetInVain
 	}
-	return told
+	return fact
 }

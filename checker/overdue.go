@@ -36,7 +36,7 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 	case !t.Mortal && (over || claimed == 0): // no claimed recovery time: blame the missing TTL
 		return overdue{NoExpiry, account.Fact{What: account.Immortal, Since: t.At.Lo}}
 	case !over:
-	case l.Copied && l.AnyLife(func(t *keyspace.Term) bool { return !t.Mortal }):
+	case l.Copied && l.AnyTerm(func(t *keyspace.Term) bool { return !t.Mortal }):
 		return overdue{NoExpiry, account.Fact{What: account.TTLNotReplicated, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
 	case givenBy(l, t) > claimed+claimed/10:
 		return overdue{LongLease, account.Fact{What: account.GivenTooMuch, Age: givenBy(l, t), Span: claimed}}
@@ -74,8 +74,8 @@ func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.Key
 // term; 0 if another client sent it. A node that fell back to an older term, such as a promoted
 // replica, has the TTL that the command gave before.
 func givenBy(l *keyspace.Grant, t *keyspace.Term) (given time.Duration) {
-	for i := range l.LifeCount() {
-		if x := l.Life(i); x.Cmd == t.Cmd && x.Client == l.Client {
+	for i := range l.TermCount() {
+		if x := l.Term(i); x.Cmd == t.Cmd && x.Client == l.Client {
 			given = max(given, x.Given())
 		}
 	}
@@ -101,7 +101,7 @@ func (rp *replay) keptByClock(l *keyspace.Grant, now time.Duration) bool {
 		return false
 	}
 	return !slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool {
-		return g.Lock == l.Lock && g.AnyLife(func(t *keyspace.Term) bool { return t.Mortal })
+		return g.Lock == l.Lock && g.AnyTerm(func(t *keyspace.Term) bool { return t.Mortal })
 	})
 }
 
@@ -149,8 +149,8 @@ func (rp *replay) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration
 // renewals.
 func (rp *replay) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 	var last *keyspace.Term
-	for i := l.LifeCount() - 1; i > 0; i-- {
-		t, before := l.Life(i), l.Life(i-1)
+	for i := l.TermCount() - 1; i > 0; i-- {
+		t, before := l.Term(i), l.Term(i-1)
 		gone := before.Mortal && before.Expiry.Hi < m.At.Lo
 		if t.At.Lo > m.At.Lo || last != nil && !gone || !rp.unowned(t, l) {
 			continue

@@ -31,7 +31,7 @@ func ownership(ctx context.Context, f *Case) Verdict {
 		return notApplicable(account.Fact{What: account.NoCommands})
 	}
 	var findings []Finding
-	doubt := either(rp.blind(), rp.untold().why, rp.unseenGrant())
+	doubt := either(rp.blind(), rp.indistinct().why, rp.unseenGrant())
 	for _, s := range rp.Strikes {
 		if ctx.Err() != nil {
 			return outOfTime(ctx.Err())
@@ -119,7 +119,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 		if rp.onlyWaited(s, g) || s.Kind == keyspace.Prolonging && rp.gaveFirst(g, s.Cmd) {
 			continue
 		}
-		if _, untold := rp.untold().of(g); untold {
+		if _, indistinct := rp.indistinct().of(g); indistinct {
 			continue // grants that cannot be told apart make the verdict unknown
 		}
 		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
@@ -130,7 +130,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 			doubt = account.Fact{What: account.OrderUnseen, Clients: []int{g.Client, who}, Key: g.Key, Since: g.At.Lo, Command: rp.call(s.Cmd), At: s.At.Lo}
 			continue
 		}
-		findings = append(findings, rp.robbery(s, g, until))
+		findings = append(findings, rp.foreignStrike(s, g, until))
 	}
 	return findings, doubt
 }
@@ -181,14 +181,14 @@ func (rp *replay) hold(l *keyspace.Grant) *Hold {
 	return nil
 }
 
-// robberies maps the kind of a strike to the kind of fact that the finding reports.
-var robberies = map[keyspace.Kind]account.What{
+// foreignStrikeFacts maps the kind of a strike to the kind of fact that the finding reports.
+var foreignStrikeFacts = map[keyspace.Kind]account.What{
 	keyspace.Removal: account.ForeignRemoval, keyspace.Replacement: account.ForeignReplacement, keyspace.Prolonging: account.ForeignProlonging,
 }
 
-// robbery returns the finding that the strike ended the grant l or changed its TTL. until is the time
+// foreignStrike returns the finding that the strike ended the grant l or changed its TTL. until is the time
 // at which the owner stopped believing in l.
-func (rp *replay) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
+func (rp *replay) foreignStrike(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
 	c := rp.Commands[s.Cmd]
 	f := Finding{
 		Cause: ForeignDelete, Lock: l.Lock, Clients: []int{c.Client, l.Client}, From: s.At.Lo, To: max(s.At.Lo, within(rp.Evidence, until)),
@@ -203,7 +203,7 @@ func (rp *replay) robbery(s keyspace.Strike, l *keyspace.Grant, until time.Durat
 			f.Cause = cmp.Or(rp.takenOver(l, s.Cmd).cause, Race)
 		}
 	}
-	f.Account = account.Account{Fact: rp.deed(robberies[s.Kind], c.Client, s.Cmd, s.At.Lo, l), Grants: rp.grants(l)}
+	f.Account = account.Account{Fact: rp.deed(foreignStrikeFacts[s.Kind], c.Client, s.Cmd, s.At.Lo, l), Grants: rp.grants(l)}
 	if p := rp.Operation(c.Op); rp.Has(c.Op) && !rp.openAt(c.Op, s.At.Lo) {
 		f.Account.Late, f.Account.Read = true, p.Invoke.Time
 	}

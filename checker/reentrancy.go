@@ -165,7 +165,7 @@ func (n nesting) lived(acquire *history.Op) time.Duration {
 	}
 	until := Never
 	for _, g := range grants {
-		for _, t := range g.Lives() {
+		for _, t := range g.Terms() {
 			if t.Mortal {
 				until = min(until, t.Expiry.Lo, t.Fair.Lo)
 				break

@@ -30,21 +30,21 @@ func resource(ctx context.Context, f *Case) Verdict {
 		return impossible(err)
 	}
 	var findings []Finding
-	told := map[*evidence.Section]bool{}
+	reported := map[*evidence.Section]bool{}
 	for _, s := range sections {
 		if ctx.Err() != nil {
 			return outOfTime(ctx.Err())
 		}
 		for _, t := range intruders(s, byLock[s.Lock], f.Claims.ReadWrite) {
 			findings = append(findings, intrusion(s, t))
-			told[s] = true
+			reported[s] = true
 			if t.Section != nil {
-				told[t.Section] = true
+				reported[t.Section] = true
 			}
 		}
 	}
 	if f.Claims.ReadWrite {
-		findings = append(findings, torn(byLock, told)...)
+		findings = append(findings, torn(byLock, reported)...)
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	return conclude(f, findings, false)
@@ -128,8 +128,9 @@ func updateLostBy(s *evidence.Section, t evidence.Touch) (lost bool, read eviden
 
 // torn finds reads that returned a pair of unequal values while the writer of the pair was still in its
 // critical section. A writer that crashed, or stopped because it lost its lease, may leave unequal
-// values under any lock. torn skips writers whose sections are in told, and adds those that it finds.
-func torn(byLock map[string][]evidence.Touch, told map[*evidence.Section]bool) []Finding {
+// values under any lock. torn skips writers whose sections are in reported, and adds those that it
+// finds.
+func torn(byLock map[string][]evidence.Touch, reported map[*evidence.Section]bool) []Finding {
 	var findings []Finding
 	for _, ts := range sortedByLock(byLock) {
 		var wrote *evidence.Touch
@@ -139,10 +140,10 @@ func torn(byLock map[string][]evidence.Touch, told map[*evidence.Section]bool) [
 				continue
 			}
 			if len(t.Op.Value) != 2 || t.Op.Value[0] == t.Op.Value[1] || wrote == nil || wrote.Section == nil ||
-				wrote.Op.Client == t.Op.Client || told[wrote.Section] || t.Began >= wrote.Section.Over {
+				wrote.Op.Client == t.Op.Client || reported[wrote.Section] || t.Began >= wrote.Section.Over {
 				continue
 			}
-			told[wrote.Section] = true
+			reported[wrote.Section] = true
 			ops := []int{wrote.Section.Acquire, wrote.Op.Index, t.Op.Index}
 			if t.Section != nil {
 				ops = append(ops, t.Section.Acquire) // the reader's section may have begun after the write

@@ -47,7 +47,7 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 	if !ok || until-from < turn {
 		return f, false
 	}
-	told := account.Fact{What: account.LeftFree, Clients: f.Clients, Locks: []string{f.Lock}, At: from, Span: (until - from).Round(time.Millisecond)}
+	fact := account.Fact{What: account.LeftFree, Clients: f.Clients, Locks: []string{f.Lock}, At: from, Span: (until - from).Round(time.Millisecond)}
 	why := account.Fact{What: account.NothingAsked, Clients: f.Clients, Count: len(asked)}
 	if len(asked) > 0 {
 		last := asked[len(asked)-1]
@@ -58,7 +58,7 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 		f.Commands = rp.indexOf(last)
 	}
 	f.From, f.Cause, f.Forever = from, LeftFree, true
-	f.Account = account.Account{Fact: told, Reasons: []account.Fact{why}}
+	f.Account = account.Account{Fact: fact, Reasons: []account.Fact{why}}
 	return f, true
 }
 
@@ -105,7 +105,7 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 		}
 	}
 	foreign := rp.foreignKeys(f, from, until)
-	keepsOut := func(node, key string) bool { return !foreign[key] && !rp.harmless(node, key) }
+	keepsOut := func(node, key string) bool { return !foreign[key] && !rp.keyKeepsNobodyOut(node, key) }
 	examined := rp.postMortems(from)
 	for node, op := range examined {
 		if slices.ContainsFunc(op.Keys, func(k history.KeyState) bool { return keepsOut(node, k.Key) }) {

@@ -194,7 +194,7 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	for _, at := range d.removed {
 		if p := k.places[at]; p != nil {
 			struck = append(struck, p.standing()...)
-			r.settle(p)
+			r.endEmptied(p)
 			r.finish(p.all(), end)
 			delete(k.places, at)
 		}
@@ -229,7 +229,7 @@ func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	if c.Before == nil {
 		return
 	}
-	k.relive(k.term)
+	k.addTerm(k.term)
 	r.strike(n, string(c.Key), Prolonging, by, k.carried())
 }
 
@@ -259,7 +259,7 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 		p = &placeState{}
 		k.places[s.name] = p
 	}
-	r.settle(p)
+	r.endEmptied(p)
 	if step, counts := r.counted(KeyPlace{key, s.name}, was, s.value, by); counts {
 		return r.count(n, k, key, s, p, step, by)
 	}
@@ -308,12 +308,12 @@ func (r *reader) grantTo(n *node, k *keyState, key string, s spot, by actor) *Gr
 	g := &Grant{
 		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),
 	}
-	life := k.term
-	if life.Cmd != by.pos || life.At != by.at { // the command set no TTL; the key's TTL applies
-		life.Cmd, life.Client, life.At = by.pos, by.client, by.at
-		life.Most = 0
+	term := k.term
+	if term.Cmd != by.pos || term.At != by.at { // the command set no TTL; the key's TTL applies
+		term.Cmd, term.Client, term.At = by.pos, by.client, by.at
+		term.Most = 0
 	}
-	g.lives.add(life)
+	g.terms.add(term)
 	k.join(g)
 	g.hold(s.value)
 	if p, ok := r.pairs[by.op]; ok && by.op >= 0 {
@@ -354,7 +354,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 			end.At.Lo = max(end.At.Lo, g.At.Lo) // a restored older term may have ended before g began
 			end.At.Hi = max(end.At.Hi, end.At.Lo)
 			g.End = &end
-			g.lives.leave()
+			g.terms.leave()
 			g.values.leave()
 		}
 	}
@@ -383,7 +383,7 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 	by := actor{pos: -1, client: Stranger, op: -1, at: at}
 	if k.content == nil || k.content.Expires != after.Expires {
 		k.term, k.jumped = termOf(history.KeyChange{After: after}, by), 0
-		k.relive(k.term)
+		k.addTerm(k.term)
 	}
 	for _, s := range d.put() {
 		if p := k.places[s.name]; p != nil {

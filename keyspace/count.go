@@ -21,9 +21,9 @@ func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, cou
 	if counters[name] {
 		return b - a, true
 	}
-	handed := r.handed(by.pos, is)
+	argument := r.isArgument(by.pos, is)
 	next := b-a == 1 || b-a == -1
-	return b - a, scripted[name] && (!handed || next) && !r.set[at]
+	return b - a, scripted[name] && (!argument || next) && !r.set[at]
 }
 
 // findSet finds the places whose numbers scripts set rather than count. In such a place,
@@ -45,7 +45,7 @@ func (r *reader) findSet() {
 					continue
 				}
 				twice := c.After.Expires > 0 && r.standsForEver(effects, at.Key, s.value)
-				if !counters[r.name(pos)] && (twice || r.handed(pos, s.value)) {
+				if !counters[r.name(pos)] && (twice || r.isArgument(pos, s.value)) {
 					r.set[at] = true
 				} else {
 					counts[at] = true
@@ -58,8 +58,8 @@ func (r *reader) findSet() {
 	}
 }
 
-// handed reports whether the text is one of the command's arguments, other than numkeys.
-func (r *reader) handed(pos int, text string) bool {
+// isArgument reports whether the text is one of the command's arguments, other than numkeys.
+func (r *reader) isArgument(pos int, text string) bool {
 	for i, arg := range r.Commands[pos].Args {
 		if string(arg) == text && i != 2 {
 			return true
@@ -92,7 +92,7 @@ var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EX
 // grant ends. If it gives a share back, its own share ends, or another client's if it has
 // none. When a count that goes up reaches zero, all its shares end.
 func (r *reader) count(n *node, k *keyState, key string, s spot, p *placeState, step int64, by actor) (struck []*Grant) {
-	p.tell(s.value)
+	p.addNumber(s.value)
 	is, _ := strconv.ParseInt(s.value, 10, 64)
 	down := r.down[KeyPlace{key, s.name}]
 	if r.takes(KeyPlace{key, s.name}, step, is, by) {
@@ -125,12 +125,12 @@ func (r *reader) share(p *placeState, g *Grant, down bool) {
 			break
 		}
 	}
-	g.Beside = len(p.current) > 0
+	g.JoinedOthers = len(p.current) > 0
 	p.join(g)
 }
 
-// settle ends the remaining grants of a count that went down to zero.
-func (r *reader) settle(p *placeState) {
+// endEmptied ends the remaining grants of a count that went down to zero.
+func (r *reader) endEmptied(p *placeState) {
 	if p.emptied != nil {
 		r.finish(p.all(), *p.emptied)
 		*p = placeState{}

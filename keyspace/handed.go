@@ -12,15 +12,15 @@ import (
 // example, the releaser of a lock with a queue may write the token of the next waiter
 // there.
 
-// naming tells which client's acquires passed a value as an argument of a command.
-type naming struct {
+// argument tells which client's acquires passed a value as an argument of a command.
+type argument struct {
 	client  int
 	several bool // acquires of several clients passed the value
-	by      []named
+	uses    []argumentUse
 }
 
-// named is a command of an acquire that passed a value as an argument.
-type named struct {
+// argumentUse is a command of an acquire that passed a value as an argument.
+type argumentUse struct {
 	at time.Duration
 	op int
 }
@@ -40,16 +40,16 @@ func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	}
 	token := s.value
 	if _, err := strconv.ParseFloat(token, 64); token == "" || err == nil { // empty, a count or a time
-		if token = s.name; r.handed(by.pos, token) {
+		if token = s.name; r.isArgument(by.pos, token) {
 			return by, "", false // the command names the member itself
 		}
 	}
-	n := r.namings()[token]
+	n := r.acquireArguments()[token]
 	if n == nil || n.several || n.client == by.client {
 		return by, "", false
 	}
 	sender, known := r.pairs[by.op]
-	for _, x := range slices.Backward(n.by) {
+	for _, x := range slices.Backward(n.uses) {
 		p := r.pairs[x.op]
 		if x.at > by.at.Lo || known && p.Invoke.Lock != sender.Invoke.Lock {
 			continue
@@ -63,27 +63,27 @@ func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	return by, "", false
 }
 
-// namings maps each argument of acquires' commands to the client whose acquires passed it, with
-// those commands in order of time.
-func (r *reader) namings() map[string]*naming {
-	if r.named != nil {
-		return r.named
+// acquireArguments maps each argument of acquires' commands to the client whose acquires
+// passed it, with those commands in order of time.
+func (r *reader) acquireArguments() map[string]*argument {
+	if r.arguments != nil {
+		return r.arguments
 	}
-	r.named = map[string]*naming{}
+	r.arguments = map[string]*argument{}
 	for pos, c := range r.Commands {
 		if !r.acquires(c.Op) {
 			continue
 		}
 		for _, arg := range c.Args[min(1, len(c.Args)):] {
-			n := r.named[string(arg)]
+			n := r.arguments[string(arg)]
 			if n == nil {
-				n = &naming{client: c.Client}
-				r.named[string(arg)] = n
+				n = &argument{client: c.Client}
+				r.arguments[string(arg)] = n
 			}
 			if n.several = n.several || n.client != c.Client; !n.several {
-				n.by = append(n.by, named{r.ran[pos].Lo, c.Op})
+				n.uses = append(n.uses, argumentUse{r.ran[pos].Lo, c.Op})
 			}
 		}
 	}
-	return r.named
+	return r.arguments
 }

@@ -69,7 +69,7 @@ func TestNoEvidenceBringsTheReaderDown(t *testing.T) {
 			rt.Fatal("read twice, it is not the same")
 		}
 		for _, g := range k.Grants {
-			if g.LifeCount() == 0 || g.End != nil && g.End.Seq <= 0 || g.Over != nil && g.OverSeq <= 0 {
+			if g.TermCount() == 0 || g.End != nil && g.End.Seq <= 0 || g.Over != nil && g.OverSeq <= 0 {
 				rt.Fatalf("half a grant: %+v", g)
 			}
 		}

@@ -41,8 +41,8 @@ type Grant struct {
 	// the client's latest acquire that passed the token as an argument; -1 if the client no
 	// longer waits for the lock.
 	Handed bool
-	// Beside: the grant is a share in a count; when it was made, other shares were there.
-	Beside bool
+	// JoinedOthers: the grant is a share in a count; when it was made, other shares were there.
+	JoinedOthers bool
 	// Refused: the grant is a share in a count, and its acquire was told that it did not
 	// get the lock. The share holds nothing, though it may keep others out.
 	Refused bool
@@ -54,7 +54,7 @@ type Grant struct {
 	Over    *Grant
 	OverSeq int
 	End     *End // nil if the grant outlived the history
-	lives   trail[Term]
+	terms   trail[Term]
 	counted bool          // the grant is a share in a count
 	base    bool          // the grant is no share: it initialised a count that goes down
 	values  trail[string] // all values that the grant has had, since an older one may come back
@@ -169,22 +169,22 @@ type Step struct {
 	Heir *Grant
 }
 
-// Parting is a period in which two nodes both served as primary for the same keys. In a
-// Cluster these are the keys of one shard; several shards may be parted at the same time.
-type Parting struct {
+// SplitBrain is a period in which two nodes both served as primary for the same keys. In a
+// Cluster these are the keys of one shard; several shards may have one at the same time.
+type SplitBrain struct {
 	Old, Heir   string
 	Since       time.Duration
-	From, Until int // Seq at which the parting began and ended; Until is 0 if it did not end
+	From, Until int // Seq at which the split brain began and ended; Until is 0 if it did not end
 }
 
 // Keys holds the grants on all keys of a trial and the commands that affected them. It
 // must not be changed.
 type Keys struct {
-	Grants   []*Grant // in order of creation; copies in order of arrival
-	Strikes  []Strike
-	Contacts []Contact
-	Steps    []Step
-	Partings []*Parting
+	Grants      []*Grant // in order of creation; copies in order of arrival
+	Strikes     []Strike
+	Contacts    []Contact
+	Steps       []Step
+	SplitBrains []*SplitBrain
 	// Effects maps the position of a command in the log to the changes that the command made, as
 	// positions in Evidence.Keys.
 	Effects map[int][]int
@@ -218,9 +218,9 @@ func (k *Keys) Holding(lock string) []string { return k.holders[lock] }
 // mean nothing if the command was not executed.
 func (k *Keys) Ran(pos int) When { return k.ran[pos] }
 
-// Parted returns the parting of the nodes a and b that was open at seq; nil if there is none.
-func (k *Keys) Parted(a, b string, seq int) *Parting {
-	for _, p := range k.Partings {
+// SplitBrainOf returns the split brain of the nodes a and b that was open at seq; nil if there is none.
+func (k *Keys) SplitBrainOf(a, b string, seq int) *SplitBrain {
+	for _, p := range k.SplitBrains {
 		if (p.Old == a && p.Heir == b || p.Old == b && p.Heir == a) && p.From < seq && (p.Until == 0 || seq < p.Until) {
 			return p
 		}

@@ -63,6 +63,6 @@ func (r *reader) shift(k *keyState, c history.KeyChange, at When) {
 	}
 	move(&k.term)
 	for _, g := range k.everything() {
-		g.lives.amend(move)
+		g.terms.amend(move)
 	}
 }

@@ -96,7 +96,7 @@ func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []spot)
 // hadLife reports whether the grant ever had the TTL that the key has after the change.
 func (g *Grant) hadLife(c history.KeyChange, at When) bool {
 	doubt := slack(at) + 2*time.Millisecond
-	return g.AnyLife(func(t *Term) bool { return t.is(c.After.Expires, doubt) })
+	return g.AnyTerm(func(t *Term) bool { return t.is(c.After.Expires, doubt) })
 }
 
 // is reports whether the term ends at the given time, with a tolerance of doubt. The time 0 stands
@@ -113,10 +113,10 @@ func (r *reader) fallBack(n *node, k *keyState, c history.KeyChange, at When) {
 		return
 	}
 	for _, g := range k.everything() {
-		old := r.livesFor(n, g, c, at)
+		old := r.termsFor(n, g, c, at)
 		t := *old.get(old.len() - 1)
 		t.At, t.Event = at, r.eventOf(c)
-		g.lives.add(t)
+		g.terms.add(t)
 	}
 }
 
@@ -203,27 +203,27 @@ func (r *reader) copy(n *node, g *Grant, c history.KeyChange, at When) *Grant {
 	twin.End, twin.Over, twin.OverSeq = nil, nil, 0
 	twin.values = g.values.first(g.values.len())
 	twin.Moved = slices.Clone(g.Moved)
-	twin.lives = r.livesFor(n, g, c, at)
+	twin.terms = r.termsFor(n, g, c, at)
 	r.enter(&twin)
 	return &twin
 }
 
-// livesFor returns the terms of the grant, up to the term that the key has on that node. If
-// none of the grant's terms matches the key's term there, livesFor adds that term. The
+// termsFor returns the terms of the grant, up to the term that the key has on that node. If
+// none of the grant's terms matches the key's term there, termsFor adds that term. The
 // reason for the mismatch may be that the node's clock differs from the original node's
 // clock.
-func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail[Term] {
-	lives := g.lives.first(g.lives.len())
+func (r *reader) termsFor(n *node, g *Grant, c history.KeyChange, at When) trail[Term] {
+	terms := g.terms.first(g.terms.len())
 	if c.After == nil {
-		return lives
+		return terms
 	}
-	for i := g.LifeCount() - 1; i >= 0; i-- {
-		if t := *g.Life(i); t.is(c.After.Expires, slack(at)+2*time.Millisecond) {
-			if lives = g.lives.first(i + 1); i < g.LifeCount()-1 {
+	for i := g.TermCount() - 1; i >= 0; i-- {
+		if t := *g.Term(i); t.is(c.After.Expires, slack(at)+2*time.Millisecond) {
+			if terms = g.terms.first(i + 1); i < g.TermCount()-1 {
 				t.At, t.Event = at, r.eventOf(c)
-				lives.add(t)
+				terms.add(t)
 			}
-			return lives
+			return terms
 		}
 	}
 	last := *g.Last()
@@ -234,8 +234,8 @@ func (r *reader) livesFor(n *node, g *Grant, c history.KeyChange, at When) trail
 	} else {
 		t.Event = r.eventOf(c)
 	}
-	lives.add(t)
-	return lives
+	terms.add(t)
+	return terms
 }
 
 // eventOf returns the index of the history's entry for the event that changed the key; -1
@@ -257,7 +257,7 @@ func (r *reader) eventOf(c history.KeyChange) int {
 	return best
 }
 
-// split begins a parting: one client after the other moves to a replica, while the rest
+// split begins a split brain: one client after the other moves to a replica, while the rest
 // continue at the old primary. From the first move on, each node gets writes that the other
 // does not get.
 func (r *reader) split(op history.Op) {
@@ -265,13 +265,13 @@ func (r *reader) split(op history.Op) {
 	if r.apart(old) != nil || op.Node == old {
 		return
 	}
-	r.Partings = append(r.Partings, &Parting{Old: old, Heir: op.Node, Since: op.Time, From: r.tick()})
+	r.SplitBrains = append(r.SplitBrains, &SplitBrain{Old: old, Heir: op.Node, Since: op.Time, From: r.tick()})
 	r.inherit(old, op)
 }
 
-// apart returns the open parting whose old primary is the node old; nil if there is none.
-func (r *reader) apart(old string) *Parting {
-	for _, p := range r.Partings {
+// apart returns the open split brain whose old primary is the node old; nil if there is none.
+func (r *reader) apart(old string) *SplitBrain {
+	for _, p := range r.SplitBrains {
 		if p.Old == old && p.Until == 0 {
 			return p
 		}
@@ -340,7 +340,7 @@ func (r *reader) inherit(old string, op history.Op) {
 // was lost.
 func absence(g *Grant, later time.Duration, op history.Op) End {
 	if t := g.Last(); t.Mortal && later < 0 && t.Expiry.Hi+later < op.Time {
-		g.lives.amend(func(t *Term) {
+		g.terms.amend(func(t *Term) {
 			t.Expiry = When{t.Expiry.Lo + later, t.Expiry.Hi + later}
 			t.Moved += later
 		})

@@ -184,13 +184,13 @@ func grantLine(e history.Evidence, g *Grant) string {
 		place += "." + g.Place
 	}
 	fmt.Fprintf(&b, "%s %s:%s=%s @%s", whose(g), g.Node, place, g.Value, moment(g.At))
-	for i, is := range []bool{g.Handed, g.Rested, g.Beside, g.Refused, g.Copied, len(g.Moved) > 0} {
+	for i, is := range []bool{g.Handed, g.Rested, g.JoinedOthers, g.Refused, g.Copied, len(g.Moved) > 0} {
 		if is {
 			b.WriteString([]string{" handed", " rested", " beside", " refused", " copied", " moved"}[i])
 		}
 	}
 	b.WriteString(" to")
-	for i, t := range g.Lives() {
+	for i, t := range g.Terms() {
 		if i > 0 {
 			b.WriteString(",")
 		}

@@ -104,7 +104,7 @@ func TestGrantsEndAfterTheyBegin(t *testing.T) {
 		k := Read(e)
 		for i, g := range k.Grants {
 			switch {
-			case g.LifeCount() == 0:
+			case g.TermCount() == 0:
 				rt.Fatalf("%s\n%s has no life", tale, grantLine(e, g))
 			case g.Seq < 1 || g.Seq > k.Last:
 				rt.Fatalf("%s\n%s is number %d of %d", tale, grantLine(e, g), g.Seq, k.Last)
@@ -117,8 +117,8 @@ func TestGrantsEndAfterTheyBegin(t *testing.T) {
 			case g.Over != nil && (g.OverSeq <= g.Seq || g.Over.Place != g.Place || g.Over.Key != g.Key || g.Over.Node != g.Node):
 				rt.Fatalf("%s\n%s is under what is not over it", tale, grantLine(e, g))
 			}
-			for j := 1; j < g.LifeCount(); j++ {
-				if g.Life(j).At.Lo < g.Life(j-1).At.Lo {
+			for j := 1; j < g.TermCount(); j++ {
+				if g.Term(j).At.Lo < g.Term(j-1).At.Lo {
 					rt.Fatalf("%s\n%s got lives in no order", tale, grantLine(e, g))
 				}
 			}
@@ -158,7 +158,7 @@ func TestBlurredChangesMakeTheSameGrants(t *testing.T) {
 			if t := b[i].Last(); t.Mortal && t.Expiry.Lo < end && end <= t.Expiry.Hi {
 				continue // the grant may have expired when the history ended
 			}
-			same := a[i].Client == b[i].Client && a[i].Value == b[i].Value && a[i].Place == b[i].Place && a[i].LifeCount() == b[i].LifeCount()
+			same := a[i].Client == b[i].Client && a[i].Value == b[i].Value && a[i].Place == b[i].Place && a[i].TermCount() == b[i].TermCount()
 			if same = same && (a[i].End == nil) == (b[i].End == nil) && (a[i].End == nil || a[i].End.How == b[i].End.How); !same {
 				rt.Fatalf("%s\n%s\nblurred: %s", tale, grantLine(sharp, a[i]), grantLine(blurred, b[i]))
 			}

@@ -38,7 +38,7 @@ func Read(e history.Evidence) *Keys {
 	}
 	r.enqueue()
 	r.bound()
-	r.look()
+	r.findResting()
 	r.findSet()
 	r.orient()
 	r.reach()
@@ -67,7 +67,7 @@ type reader struct {
 
 	names       map[history.Bytes]string // names of commands, in capitals
 	differences map[int]difference       // cache; see the method difference
-	named       map[string]*naming       // cache; see the method namings
+	arguments   map[string]*argument     // cache; see the method acquireArguments
 }
 
 // keyState is one key of a node at the point that reader.walk has reached.
@@ -230,9 +230,9 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// look finds the acquires that succeeded but changed no value, and notes the last command of
+// findResting finds the acquires that succeeded but changed no value, and notes the last command of
 // each in r.resting.
-func (r *reader) look() {
+func (r *reader) findResting() {
 	made := map[int]bool{}
 	last := map[int]int{}
 	for pos, changes := range r.Effects {
@@ -327,7 +327,7 @@ func (r *reader) rest(n *node, pos int, met []string) {
 // current grants of the place.
 func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
 	c := r.Commands[pos]
-	r.settle(k.places[at.name])
+	r.endEmptied(k.places[at.name])
 	g := r.grantTo(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
 	g.Rested = true
 	p := k.places[at.name]

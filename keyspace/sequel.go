@@ -134,11 +134,11 @@ func (t *trail[T]) has(v T) bool {
 // Wrote reports whether the grant ever had the value.
 func (g *Grant) Wrote(value string) bool { return g.values.has(value) }
 
-// Lives iterates over the terms of the grant in order. There is at least one.
-func (g *Grant) Lives() iter.Seq2[int, *Term] {
+// Terms iterates over the terms of the grant in order. There is at least one.
+func (g *Grant) Terms() iter.Seq2[int, *Term] {
 	return func(yield func(int, *Term) bool) {
 		i := 0
-		for _, s := range g.lives.parts {
+		for _, s := range g.terms.parts {
 			for at := s.from; at < s.until(); at++ {
 				if !yield(i, &s.of.entries[at]) {
 					return
@@ -149,15 +149,15 @@ func (g *Grant) Lives() iter.Seq2[int, *Term] {
 	}
 }
 
-// LifeCount returns the number of the grant's terms, which is at least 1.
-func (g *Grant) LifeCount() int { return g.lives.len() }
+// TermCount returns the number of the grant's terms, which is at least 1.
+func (g *Grant) TermCount() int { return g.terms.len() }
 
-// Life returns the grant's term number i, counted from 0.
-func (g *Grant) Life(i int) *Term { return g.lives.get(i) }
+// Term returns the grant's term number i, counted from 0.
+func (g *Grant) Term(i int) *Term { return g.terms.get(i) }
 
-// AnyLife reports whether the condition holds for any of the grant's terms.
-func (g *Grant) AnyLife(such func(*Term) bool) bool {
-	for _, t := range g.Lives() {
+// AnyTerm reports whether the condition holds for any of the grant's terms.
+func (g *Grant) AnyTerm(such func(*Term) bool) bool {
+	for _, t := range g.Terms() {
 		if such(t) {
 			return true
 		}
@@ -166,29 +166,29 @@ func (g *Grant) AnyLife(such func(*Term) bool) bool {
 }
 
 // Last returns the grant's last term.
-func (g *Grant) Last() *Term { return g.lives.get(g.lives.len() - 1) }
+func (g *Grant) Last() *Term { return g.terms.get(g.terms.len() - 1) }
 
 // TermAt returns the term that the grant had at the given time. If the grant was made later, it
 // returns the first term.
 func (g *Grant) TermAt(at time.Duration) *Term {
-	after := sort.Search(g.LifeCount(), func(i int) bool { return g.Life(i).At.Lo > at })
-	return g.Life(max(0, after-1))
+	after := sort.Search(g.TermCount(), func(i int) bool { return g.Term(i).At.Lo > at })
+	return g.Term(max(0, after-1))
 }
 
 // WouldBe returns the grant that a command would have made if its TTL had not already ended
 // when the command ran.
 func WouldBe(node string, client, op, cmd int, at When) *Grant {
 	g := &Grant{Node: node, Client: client, Op: op, Cmd: cmd, At: at}
-	g.lives.add(Term{Cmd: cmd, Client: client, At: at, Mortal: true, Expiry: at, Fair: at, Event: -1})
+	g.terms.add(Term{Cmd: cmd, Client: client, At: at, Mortal: true, Expiry: at, Fair: at, Event: -1})
 	return g
 }
 
-// relive gives another term to the key and to all grants that the key carries.
-func (k *keyState) relive(t Term) {
+// addTerm gives another term to the key and to all grants that the key carries.
+func (k *keyState) addTerm(t Term) {
 	if k.later == nil {
 		k.later = &sequel[Term]{shared: true}
 		for _, g := range k.everything() {
-			g.lives.follow(k.later)
+			g.terms.follow(k.later)
 		}
 	}
 	k.later.add(t)
@@ -197,13 +197,13 @@ func (k *keyState) relive(t Term) {
 // join makes the grant share all future terms of the key.
 func (k *keyState) join(g *Grant) *Grant {
 	if k.later != nil {
-		g.lives.follow(k.later)
+		g.terms.follow(k.later)
 	}
 	return g
 }
 
-// tell adds a number to the values of all grants in the place, current and overwritten.
-func (p *placeState) tell(number string) {
+// addNumber adds a number to the values of all grants in the place, current and overwritten.
+func (p *placeState) addNumber(number string) {
 	if p.numbers == nil {
 		p.numbers = &sequel[string]{shared: true, at: map[string][]int{}}
 		for _, g := range p.all() {

@@ -47,7 +47,7 @@ func init() {
 var fencedFlaws = flaws(
 	// The resource refuses older fencing tokens, so these flaws violate the oracle "exclusion" but
 	// not the oracle "resource".
-	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(slowClocks, orphanedKey()),
+	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(clientClockFaults, orphanedKey()),
 	under(losingFaults, "fence-regressed", Limit,
 		"The counter can be lost like the lock's key: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
 		kleppmann+"; fencing tokens need a counter that survives", "fencing"),

@@ -79,7 +79,7 @@ func without(faults []string, these ...string) []string {
 // shows them. A late reply shows them only by chance, because a critical section and a wait for a
 // reply each take only a fraction of the lease.
 func leaseOutlived() []Flaw {
-	return may(slowNodes, under([]string{"client-pause"}, "lease-outlived", Limit,
+	return may(delayingFaults, under([]string{"client-pause"}, "lease-outlived", Limit,
 		"A holder that is frozen for longer than the lease still believes that it holds the lock, while the key expires and another client gets in.",
 		kleppmann, "exclusion", "resource"))
 }
@@ -103,16 +103,16 @@ func hungHolder(document string) []Flaw {
 		document+"; D3: work that blocks for ever keeps the lock", "liveness")
 }
 
-// slowNodes are faults that delay a client's replies. The delay makes a client outlive its lease if
+// delayingFaults are faults that delay a client's replies. The delay makes a client outlive its lease if
 // the client has already used up much of the lease.
-var slowNodes = []string{"node-pause"}
+var delayingFaults = []string{"node-pause"}
 
-// deadlineLookedAtTooEarly is leaseOutlived for a lease with a deadline. The holder checks the
+// deadlineCheckedTooEarly is leaseOutlived for a lease with a deadline. The holder checks the
 // deadline, then is frozen or works until the deadline is past, then writes to the resource. It no
 // longer believes that it holds the lock, but the write has already begun. If the holder's clock is
 // also set back, even a check after the deadline passes.
-func deadlineLookedAtTooEarly() []Flaw {
-	return may(append([]string{"client-skew"}, slowNodes...), under([]string{"client-pause", "slow-work"}, "lease-outlived", Limit,
+func deadlineCheckedTooEarly() []Flaw {
+	return may(append([]string{"client-skew"}, delayingFaults...), under([]string{"client-pause", "slow-work"}, "lease-outlived", Limit,
 		"A holder that looks at its clock, and is then frozen or at work until its deadline is past, touches the resource too late; its belief ended in time.",
 		kleppmann, "resource"))
 }
@@ -186,9 +186,9 @@ func orphanedKey() []Flaw {
 	return orphanedUnder(slices.Concat(strandingFaults, []string{"client-pause"}))
 }
 
-// slowClocks are faults that set a client's clock. Some of their schedules also freeze the client,
+// clientClockFaults are faults that set a client's clock. Some of their schedules also freeze the client,
 // which may then never learn of its grant.
-var slowClocks = []string{"client-skew"}
+var clientClockFaults = []string{"client-skew"}
 
 // orphanedUnder is orphanedKey under the given faults.
 func orphanedUnder(faults []string) []Flaw {

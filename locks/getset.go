@@ -63,7 +63,7 @@ var getsetFlaws = flaws(
 		"If two clients read the same expired time, the second client's GETSET replaces the first client's time with its own, although the second client does not get the lock: the time in the key is not the holder's.",
 		"D1, first version", "ownership")),
 	// Many faults show this flaw only by chance: a late EXPIRE that runs in the same millisecond as
-	// the next holder's own EXPIRE does not change the key's remaining life.
+	// the next holder's own EXPIRE does not change the key's remaining TTL.
 	may(append([]string{"client-skew", "node-clock"}, strandingFaults...), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
 		"EXPIRE does not compare the owner: if a client pauses after its winning SETNX or GETSET, its EXPIRE sets the TTL of another client's key. And if two clients read the same expired time, the second client's GETSET removes the TTL that the first client's EXPIRE set.",
 		"D1, first version", "ownership")),

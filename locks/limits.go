@@ -30,8 +30,8 @@ type Known struct {
 func Limits(k Known) []Flaw {
 	groups := [][]Flaw{hungHolder(anyLock), serverLostKey(), serverClock(), may([]string{"node-clock"}, prolongedKey()), lostRenewals(), extendedByOldPrimary()}
 	if k.Deadlines {
-		groups = append(groups, deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"),
-			orphanedUnder(append(slowClocks, frozenOrStranded...)))
+		groups = append(groups, deadlineCheckedTooEarly(), deadlineMoved("exclusion", "resource"),
+			orphanedUnder(append(clientClockFaults, frozenOrStranded...)))
 	} else {
 		groups = append(groups, leaseOutlived(), orphanedUnder(frozenOrStranded))
 		if !k.Renews {

@@ -13,7 +13,7 @@ import (
 
 // setnxThenExpire is D1's script that makes SETNX and EXPIRE one step. It returns true (1 on the
 // wire) if the key was free, else false (nil on the wire).
-// KEYS[1] is the lock, ARGV[1] its value, ARGV[2] its life in seconds.
+// KEYS[1] is the lock, ARGV[1] its value, ARGV[2] its TTL in seconds.
 var setnxThenExpire = newScript("setnx-then-expire", `
 if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
   redis.call("EXPIRE", KEYS[1], tonumber(ARGV[2]))
@@ -21,10 +21,10 @@ if redis.call("SETNX", KEYS[1], ARGV[1]) == 1 then
 end
 return false`)
 
-// acquireBySetnxThenExpire runs setnxThenExpire; life is in seconds. It returns nil if the key was
+// acquireBySetnxThenExpire runs setnxThenExpire; ttl is in seconds. It returns nil if the key was
 // free and ErrBusy if not; after any other error the outcome is unknown.
-func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string, value, life any) error {
-	err := setnxThenExpire.Run(ctx, c, []string{key}, value, life).Err()
+func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string, value, ttl any) error {
+	err := setnxThenExpire.Run(ctx, c, []string{key}, value, ttl).Err()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return ErrBusy

@@ -50,8 +50,8 @@ func init() {
 
 // TryLock implements Lock. The lease has no token.
 func (l *luaSetnxExpireFraction) TryLock(ctx context.Context) (Lease, error) {
-	life := (wholeSeconds(l.ttl) + fractionMargin).Seconds()
-	return Lease{}, acquireBySetnxThenExpire(ctx, l.node, l.key, 1, strconv.FormatFloat(life, 'f', -1, 64))
+	ttl := (wholeSeconds(l.ttl) + fractionMargin).Seconds()
+	return Lease{}, acquireBySetnxThenExpire(ctx, l.node, l.key, 1, strconv.FormatFloat(ttl, 'f', -1, 64))
 }
 
 // Unlock implements Lock.

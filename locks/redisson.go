@@ -76,7 +76,7 @@ func keysInMovingSlot() []Flaw {
 }
 
 // redissonEnter adds an entry and returns nil if the lock is free or the owner's. Otherwise it
-// returns the remaining life of the lock in milliseconds.
+// returns the remaining TTL of the lock in milliseconds.
 // KEYS[1] is the lock, ARGV[1] the owner, ARGV[2] the lease in milliseconds.
 var redissonEnter = newScript("redisson-enter", `
 if redis.call("EXISTS", KEYS[1]) == 0 or redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
@@ -116,7 +116,7 @@ func (l *redisson) TryLock(ctx context.Context) (Lease, error) {
 	return lease, err
 }
 
-// enter makes one attempt. If the lock is busy, wait is the remaining life of its key.
+// enter makes one attempt. If the lock is busy, wait is the remaining TTL of its key.
 func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, err error) {
 	lease = Lease{Token: l.owner}
 	if l.timeout > 0 {
@@ -138,12 +138,12 @@ func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, 
 }
 
 // Lock implements Blocker. A waiter sleeps until a release is published or the reported remaining
-// life of the key is over. A waiter that misses the message sleeps for that whole life.
+// TTL of the key is over. A waiter that misses the message sleeps for that whole TTL.
 func (l *redisson) Lock(ctx context.Context) (Lease, error) { return l.lockWithin(ctx, -1) }
 
-// lockWithin is Lock with a time limit, after which it returns ErrBusy. A negative patience means
+// lockWithin is Lock with a time limit, after which it returns ErrBusy. A negative limit means
 // no limit. The limit interrupts no command.
-func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Lease, error) {
+func (l *redisson) lockWithin(ctx context.Context, limit time.Duration) (Lease, error) {
 	start := time.Now()
 	lease, _, err := l.enter(ctx)
 	if !errors.Is(err, ErrBusy) {
@@ -159,19 +159,19 @@ func (l *redisson) lockWithin(ctx context.Context, patience time.Duration) (Leas
 	if _, err := released.ReceiveTimeout(ctx, master.Options().ReadTimeout); err != nil {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
-	for patience < 0 || time.Since(start) < patience {
+	for limit < 0 || time.Since(start) < limit {
 		lease, wait, err := l.enter(ctx)
 		if !errors.Is(err, ErrBusy) {
 			return lease, err
 		}
-		if left := patience - time.Since(start); patience >= 0 && (wait < 0 || wait > left) {
+		if left := limit - time.Since(start); limit >= 0 && (wait < 0 || wait > left) {
 			wait = max(left, 0)
 		}
 		if err := l.awaitRelease(ctx, released, wait); err != nil {
 			return Lease{}, fmt.Errorf("%w: stopped waiting: %w", ErrBusy, err)
 		}
 	}
-	return lease, fmt.Errorf("%w: not within %v", ErrBusy, patience)
+	return lease, fmt.Errorf("%w: not within %v", ErrBusy, limit)
 }
 
 // awaitRelease returns nil when a release was published, or after wait. A negative wait is

@@ -43,6 +43,6 @@ var redissonRenewsEachLeaseFlaws = flaws(
 	renewalFailed(Bug,
 		"A renewal that is sent a whole lease after the grant races the key's expiry; the first renewal that comes too late ends the watchdog.",
 		"D3, Redisson: every 30 s, with a lease of 30 s", anyFault...),
-	may(append([]string{"failover"}, slowNodes...), leaseOutlived()),
+	may(append([]string{"failover"}, delayingFaults...), leaseOutlived()),
 	rarely("liveness", "orphaned-key", []string{"node-restart"}, redissonFlaws),
 )

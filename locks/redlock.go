@@ -23,16 +23,16 @@ type redlock struct {
 	client *Client
 	key    string
 	ttl    time.Duration
-	// patience is how long the client waits for one node.
-	patience time.Duration
+	// nodeTimeout is how long the client waits for one node.
+	nodeTimeout time.Duration
 }
 
-func init() { Register(RedlockWaiting(redlockPatience)) }
+func init() { Register(RedlockWaiting(redlockNodeTimeout)) }
 
-// RedlockWaiting returns the recipe redlock with another timeout for one node. The function patience
+// RedlockWaiting returns the recipe redlock with another timeout for one node. The function timeout
 // returns, for a lease time, how long a client waits for one node; it must return a positive
 // duration. RedlockWaiting does not register the recipe. The registered recipe waits as D3 proposes.
-func RedlockWaiting(patience func(ttl time.Duration) time.Duration) Recipe {
+func RedlockWaiting(timeout func(ttl time.Duration) time.Duration) Recipe {
 	return Recipe{
 		ID:       "redlock",
 		Document: "D3",
@@ -45,13 +45,13 @@ func RedlockWaiting(patience func(ttl time.Duration) time.Duration) Recipe {
 		},
 		Flaws: redlockFlaws,
 		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &redlock{client: c, key: key, ttl: ttl, patience: patience(ttl)}, nil
+			return &redlock{client: c, key: key, ttl: ttl, nodeTimeout: timeout(ttl)}, nil
 		}),
 	}
 }
 
 var redlockFlaws = flaws(
-	deadlineLookedAtTooEarly(), quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(),
+	deadlineCheckedTooEarly(), quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(),
 	under([]string{"client-skew"}, "client-clock", Bug,
 		"The deadline and the elapsed time are readings of a wall clock: if it is set back during the lease, the holder still believes that it holds the lock after the keys have expired; nobody can set a monotonic clock back.",
 		`D3: currentTimeMillis; redis.io, "Distributed Locks with Redis": "Disclaimer about consistency"`, "exclusion", "resource"),
@@ -62,16 +62,16 @@ var redlockFlaws = flaws(
 // failed attempt also releases grants whose reply was lost, unless the release overtakes the
 // request.
 func orphanedQuorum() []Flaw {
-	return may(append(without(strandingFaults, "failover", "split-brain"), slowClocks...),
+	return may(append(without(strandingFaults, "failover", "split-brain"), clientClockFaults...),
 		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
 }
 
-// redlockPatience returns how long the client waits for one node: the upper end of D3's 5 to 50 ms
-// at a lease of 10 s, which is TTL/200. The patience stays at 50 ms for shorter leases, since
+// redlockNodeTimeout returns how long the client waits for one node: the upper end of D3's 5 to 50 ms
+// at a lease of 10 s, which is TTL/200. The timeout stays at 50 ms for shorter leases, since
 // network and scheduling delays do not shrink either: a slow node would count as dead, and its
 // grant would stay behind. But five dead nodes must cost at most a quarter of the lease, so the
-// patience is at most TTL/20.
-func redlockPatience(ttl time.Duration) time.Duration {
+// timeout is at most TTL/20.
+func redlockNodeTimeout(ttl time.Duration) time.Duration {
 	return max(ttl/200, min(50*time.Millisecond, ttl/20))
 }
 
@@ -83,31 +83,31 @@ func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
-	life := milliseconds(l.ttl)
+	ttl := milliseconds(l.ttl)
 	start := l.client.Now().UnixMilli()
 	granted := 0
 	for _, node := range l.client.Nodes {
-		if l.ask(ctx, node, token, life) == nil {
+		if l.ask(ctx, node, token, ttl) == nil {
 			granted++
 		}
 	}
 	elapsed := l.client.Now().UnixMilli() - start
-	if granted >= len(l.client.Nodes)/2+1 && elapsed < life {
-		return Lease{Token: token, Deadline: time.UnixMilli(start + life)}, nil
+	if granted >= len(l.client.Nodes)/2+1 && elapsed < ttl {
+		return Lease{Token: token, Deadline: time.UnixMilli(start + ttl)}, nil
 	}
 	l.giveBack(ctx, token)
 	lease := Lease{Token: token}
 	if err := ctx.Err(); err != nil {
 		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
 	}
-	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %d of %d ms", ErrBusy, granted, len(l.client.Nodes), elapsed, life)
+	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %d of %d ms", ErrBusy, granted, len(l.client.Nodes), elapsed, ttl)
 }
 
-// ask sends SET to one node and waits at most l.patience.
-func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token string, life int64) error {
-	ctx, cancel := context.WithTimeout(ctx, l.patience)
+// ask sends SET to one node and waits at most l.nodeTimeout.
+func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token string, ttl int64) error {
+	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout)
 	defer cancel()
-	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", life)
+	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", ttl)
 }
 
 // Unlock implements Lock. ErrNotHeld: so many nodes did not have the client's key that no majority
@@ -126,7 +126,7 @@ func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
 
 // giveBack releases the key on every node, even on a node that seems not to have granted it: the
 // reply may have been lost. giveBack ignores the end of ctx, so that no key stays behind. Each
-// node's release takes at most l.patience.
+// node's release takes at most l.nodeTimeout.
 func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, failed []error) {
 	for _, node := range l.client.Nodes {
 		err := l.release(context.WithoutCancel(ctx), node, token)
@@ -140,9 +140,9 @@ func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, fail
 	return deleted, failed
 }
 
-// release releases the key on one node and waits at most l.patience.
+// release releases the key on one node and waits at most l.nodeTimeout.
 func (l *redlock) release(ctx context.Context, node redis.UniversalClient, token string) error {
-	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout)
 	defer cancel()
 	return releaseOwned(ctx, node, l.key, token)
 }

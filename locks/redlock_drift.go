@@ -36,7 +36,7 @@ func init() {
 }
 
 var redlockDriftFlaws = flaws(
-	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), orphanedQuorum(),
+	deadlineCheckedTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), orphanedQuorum(),
 )
 
 func redlockDriftClaims(id string, ttl time.Duration, nodes int) history.Claims {
@@ -47,7 +47,7 @@ func redlockDriftClaims(id string, ttl time.Duration, nodes int) history.Claims 
 }
 
 func newRedlockDrift(c *Client, key string, ttl time.Duration) (Lock, error) {
-	return &redlockDrift{redlock{client: c, key: key, ttl: ttl, patience: redlockPatience(ttl)}}, nil
+	return &redlockDrift{redlock{client: c, key: key, ttl: ttl, nodeTimeout: redlockNodeTimeout(ttl)}}, nil
 }
 
 // redlockClockDrift returns the clock drift that the implementations listed on the Redis page
@@ -105,9 +105,9 @@ func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	return lease, nil
 }
 
-// prolong extends the lease on one node and waits at most l.patience.
+// prolong extends the lease on one node and waits at most l.nodeTimeout.
 func (l *redlockDrift) prolong(ctx context.Context, node redis.UniversalClient, token string) error {
-	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout)
 	defer cancel()
 	return extendOwned(ctx, node, l.key, token, l.ttl)
 }

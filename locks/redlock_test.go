@@ -242,7 +242,7 @@ func TestRedlockWaitsForANodeAFractionOfTheLease(t *testing.T) {
 		10 * time.Second:       50 * time.Millisecond,
 		time.Minute:            300 * time.Millisecond,
 	} {
-		if got := redlockPatience(ttl); got != want {
+		if got := redlockNodeTimeout(ttl); got != want {
 			t.Errorf("lease %v: a node is waited for %v, want %v", ttl, got, want)
 		}
 	}

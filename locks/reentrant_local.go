@@ -34,13 +34,13 @@ func init() {
 }
 
 var reentrantLocalFlaws = flaws(
-	reenteredUnasked("client-pause", "slow-work"), leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
+	reenteredLocally("client-pause", "slow-work"), leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// reenteredUnasked returns the flaws of an owner that re-enters a lock without asking Redis, while
+// reenteredLocally returns the flaws of an owner that re-enters a lock without asking Redis, while
 // another holds the lock. Under the faults in outlasting, the owner's lease is over by the time of
 // the re-entry.
-func reenteredUnasked(outlasting ...string) []Flaw {
+func reenteredLocally(outlasting ...string) []Flaw {
 	return flaws(
 		under(outlasting, "lease-outlived", Bug,
 			"Re-entry counts in the client's memory and never asks Redis: after the key has expired, the owner re-enters a lock that another holds.",

@@ -42,12 +42,12 @@ func init() {
 }
 
 var reentrantRenewalFlaws = flaws(
-	reenteredUnasked("client-pause"), boundedRenewalFails(),
+	reenteredLocally("client-pause"), boundedRenewalFails(),
 	may([]string{"hung-work", mixed}, under([]string{"slow-work"}, "renewal-failed", Bug,
 		"Re-entry counts in the client's memory and never asks Redis: when its work has outlasted the four renewals, the owner re-enters a lock that another holds.",
 		"D3: a count greater than zero is all that is asked, and four renewals", "reentrancy")),
 	// Some schedules of these faults also freeze a holder. Then its critical section may overrun the
 	// lease, and the bounded renewal does not keep the lease.
-	may(slices.Concat(losingFaults, slowNodes), leaseOutlived()),
+	may(slices.Concat(losingFaults, delayingFaults), leaseOutlived()),
 	serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )

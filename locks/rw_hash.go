@@ -69,7 +69,7 @@ var rwHashFlaws = flaws(
 )
 
 // In D4 a read lives 1 s, a write 3 s and the key 10 s. Here a read lives one lease time, and the
-// other lives are multiples of it.
+// other TTLs are multiples of it.
 const (
 	rwHashWriteLife = 3
 	rwHashKeyLife   = 10
@@ -81,7 +81,7 @@ type rwHashReader struct{ *rwHash }
 // hashRead lets a reader in and returns 1. It returns 0 if the hash has a writer's time of the last
 // ARGV[2] ms.
 // KEYS[1] is the lock. ARGV, all in milliseconds: [1] now by the client's clock, [2] a write's
-// life, [3] the key's life.
+// TTL, [3] the key's TTL.
 var hashRead = newScript("hash-read", `
 local write = redis.call("HGET", KEYS[1], "write")
 if write and ARGV[1] - write <= tonumber(ARGV[2]) then
@@ -94,7 +94,7 @@ return 1`)
 // hashWrite sets the writer's time and returns 1. It returns 0 if the hash has a writer's time of
 // the last ARGV[2] ms, or a reader's time of the last ARGV[4] ms.
 // KEYS[1] is the lock. ARGV, all in milliseconds: [1] now by the client's clock, [2] a write's
-// life, [3] the key's life, [4] a read's life.
+// TTL, [3] the key's TTL, [4] a read's TTL.
 var hashWrite = newScript("hash-write", `
 local write = redis.call("HGET", KEYS[1], "write")
 if write and ARGV[1] - write <= tonumber(ARGV[2]) then

@@ -38,7 +38,7 @@ func init() {
 }
 
 var rwHashOwnersFlaws = flaws(
-	deadlineLookedAtTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(slowClocks, orphanedKey()),
+	deadlineCheckedTooEarly(), readerMoved(), serverClock(), prolongedKey(), serverLostKey(), may(clientClockFaults, orphanedKey()),
 )
 
 // readerMoved is deadlineMoved for a read-write lock. Under client-skew it may not show: if the frozen

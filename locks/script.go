@@ -35,7 +35,7 @@ end
 return 0`)
 
 // compareAndPExpire is the owner-checked extension ("Distributed Locks with Redis": "Extending the
-// lock"). If the key holds the token, the script sets the key's life to ARGV[2] milliseconds and
+// lock"). If the key holds the token, the script sets the key's TTL to ARGV[2] milliseconds and
 // returns 1; else it returns 0.
 // KEYS[1] is the lock, ARGV[1] the token, ARGV[2] the lease in milliseconds.
 var compareAndPExpire = newScript("compare-and-pexpire", `

@@ -102,7 +102,7 @@ func releaseRegardless(ctx context.Context, c redis.Scripter, key, token string)
 }
 
 // compareAndExpire is D3's owner-checked renewal. If the key holds the token, the script sets the
-// key's life to ARGV[2] seconds and returns 1; else it returns 0.
+// key's TTL to ARGV[2] seconds and returns 1; else it returns 0.
 // KEYS[1] is the lock, ARGV[1] the token, ARGV[2] the lease in seconds.
 var compareAndExpire = newScript("compare-and-expire", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then

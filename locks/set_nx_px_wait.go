@@ -40,7 +40,7 @@ func init() {
 }
 
 var setNXPXWaitFlaws = flaws(
-	deadlineLookedAtTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), may(slowClocks, orphanedKey()),
+	deadlineCheckedTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), may(clientClockFaults, orphanedKey()),
 	may([]string{"split-brain"}, under([]string{"node-restart", "eviction", "failover"}, "server-lost-key", Limit,
 		"A primary that restarts empty or evicts the key grants the lock again; so does a promoted replica other than the one that acknowledged the key.",
 		`redis.io, WAIT: "WAIT does not make Redis a strongly consistent store"`, "exclusion", "resource")),

@@ -53,7 +53,7 @@ var setNXPXWatchdogReusedFlaws = flaws(
 	plainExpire("client-pause", "node-restart", "node-clock"),
 	// Some schedules of client-skew also freeze the client. If nobody renews the lease, the client's
 	// critical section may then end after the lease.
-	may(slices.Concat(slowClocks, slowNodes), leaseOutlived()),
+	may(slices.Concat(clientClockFaults, delayingFaults), leaseOutlived()),
 	hungHolder("D0: the watchdog of the first lease"), serverClock(), prolongedKey(), serverLostKey(),
 	// The other faults show it only by chance: most trials panic before a key has kept others out.
 	may(strandingFaults, orphanedUnder([]string{"client-crash", "client-pause", "lost-reply", "partition", "partition-replies", "delay", "reset", "node-pause"})),

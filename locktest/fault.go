@@ -81,7 +81,7 @@ func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 			}
 		}
 		switch {
-		case blames(t):
+		case hasFlaw(t):
 			if worst == nil || compareWorst(t, *worst) < 0 {
 				worst = &trials[i]
 			}
@@ -105,13 +105,13 @@ func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 	return worst
 }
 
-// blames reports whether the trial shows a violation that is not a limit of any lease.
-func blames(t trial.Result) bool {
+// hasFlaw reports whether the trial shows a violation that is not a limit of any lease.
+func hasFlaw(t trial.Result) bool {
 	return t.Violation() && slices.ContainsFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
 }
 
-// blame returns the trial's worst flaw for which the lock is to blame.
-func blame(t trial.Result) trial.Flaw {
+// worstFlaw returns the trial's worst flaw for which the lock is to blame.
+func worstFlaw(t trial.Result) trial.Flaw {
 	i := slices.IndexFunc(t.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
 	return t.Flaws[i]
 }
@@ -120,9 +120,9 @@ func blame(t trial.Result) trial.Flaw {
 // flaw is worse comes first. If the flaws are equal, the trial with fewer limits that are worse
 // than the flaw comes first. After that, the smaller trial comes first.
 func compareWorst(a, b trial.Result) int {
-	hidden := func(t trial.Result) int { return slices.Index(t.Flaws, blame(t)) }
+	hidden := func(t trial.Result) int { return slices.Index(t.Flaws, worstFlaw(t)) }
 	return cmp.Or(
-		trial.CompareFlaws(blame(a), blame(b)), cmp.Compare(hidden(a), hidden(b)),
+		trial.CompareFlaws(worstFlaw(a), worstFlaw(b)), cmp.Compare(hidden(a), hidden(b)),
 		cmp.Compare(a.Ops+a.Commands, b.Ops+b.Commands), a.Spec.Turn().Compare(b.Spec.Turn()), cmp.Compare(a.Spec.Workload, b.Spec.Workload),
 	)
 }
@@ -138,7 +138,7 @@ func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
 			}
 		}
 	}
-	first := blame(worst)
+	first := worstFlaw(worst)
 	flaws := all.sorted()
 	i := slices.IndexFunc(flaws, func(f Flaw) bool { return f.Oracle == first.Oracle && f.Cause == first.Cause })
 	return slices.Concat(flaws[i:i+1], flaws[:i], flaws[i+1:])
@@ -148,13 +148,13 @@ func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
 func (s *session) counterexample(ctx context.Context, worst trial.Result, f FaultResult) (*Violation, error) {
 	v := f.Violation
 	v.Seed, v.Replay, v.spec = s.Seed, worst.Spec.Workload+"/"+number(worst.Spec), worst.Spec
-	flaw := blame(worst)
+	flaw := worstFlaw(worst)
 	v.Title = fmt.Sprintf("the lock breaks what it promises: %s (%s)", v.Flaws[0], checker.Cause(flaw.Cause).Meaning())
-	if same, ok := s.tells(flaw); ok {
+	if same, ok := s.reportedAs(flaw); ok {
 		v.SameAs, v.Saved = same.fault, same.saved
 		return v, nil
 	}
-	s.told = append(s.told, told{Flaw: flaw, fault: f.Fault})
+	s.reported = append(s.reported, reportedFlaw{Flaw: flaw, fault: f.Fault})
 	return v, s.minimize(ctx, v, worst)
 }
 
@@ -182,7 +182,7 @@ func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result
 		if why == shrink.Varied || t.Hash != worst.Hash {
 			v.Shrunk += "; " + varies
 		}
-		if !blames(t) || !blame(t).Same(blame(worst)) {
+		if !hasFlaw(t) || !worstFlaw(t).Same(worstFlaw(worst)) {
 			v.unsteady = true
 			v.Shrunk += "; not saved, because it did not show the same violation when it ran again"
 		}

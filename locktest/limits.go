@@ -29,14 +29,14 @@ func (r *Result) limitLines(command func(fault, replay string) string) []string 
 		trial string
 	}
 	var limits []limit
-	told := map[Flaw]bool{}
+	reported := map[Flaw]bool{}
 	for _, f := range r.Faults {
 		for _, l := range f.Limits {
 			key := Flaw{Oracle: l.Oracle, Cause: l.Cause}
-			if told[key] {
+			if reported[key] {
 				continue
 			}
-			told[key] = true
+			reported[key] = true
 			spec := f.limits[key].Spec
 			why := whyLimit(spec, key)
 			i := slices.IndexFunc(limits, func(l limit) bool { return l.why == why })

@@ -16,20 +16,20 @@ import (
 // milliseconds.
 const slowAfter = 15 * time.Second
 
-// tellingPool is a pool that adds the race detector's report to a trial's error. It also reports,
+// reportingPool is a pool that adds the race detector's report to a trial's error. It also reports,
 // at most once, that a trial takes long.
-type tellingPool struct {
+type reportingPool struct {
 	worker.Pool
-	test  string
-	out   io.Writer // where Run reports a slow trial; nil = nowhere
-	after time.Duration
-	said  sync.Once
+	test      string
+	out       io.Writer // where Run reports a slow trial; nil = nowhere
+	slowAfter time.Duration
+	reported  sync.Once
 }
 
 // Run implements worker.Pool.
-func (p *tellingPool) Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error) {
+func (p *reportingPool) Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error) {
 	if p.out != nil {
-		slow := time.AfterFunc(p.after, func() { p.said.Do(func() { p.tell(t.Spec) }) })
+		slow := time.AfterFunc(p.slowAfter, func() { p.reported.Do(func() { p.reportSlow(t.Spec) }) })
 		defer slow.Stop()
 	}
 	d, err := p.Pool.Run(ctx, t, log)
@@ -39,7 +39,7 @@ func (p *tellingPool) Run(ctx context.Context, t trial.Task, log func(history.Co
 	return d, err
 }
 
-func (p *tellingPool) tell(s trial.Spec) {
+func (p *reportingPool) reportSlow(s trial.Spec) {
 	fmt.Fprintf(p.out, "locktest: %s: a trial under %s (%s) has been running for %v and goes on; a trial that does not end is stopped after a minute of processor time\n",
-		p.test, s.Fault, s.Workload+"/"+number(s), p.after)
+		p.test, s.Fault, s.Workload+"/"+number(s), p.slowAfter)
 }

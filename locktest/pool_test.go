@@ -37,7 +37,7 @@ func TestALongTrialIsTold(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer
-			p := &tellingPool{test: "TestLock", out: &out, after: slowAfter, Pool: fakePool{run: func(trial.Task) trial.Done {
+			p := &reportingPool{test: "TestLock", out: &out, slowAfter: slowAfter, Pool: fakePool{run: func(trial.Task) trial.Done {
 				time.Sleep(test.takes)
 				return trial.Done{}
 			}}}
@@ -55,7 +55,7 @@ func TestALongTrialIsTold(t *testing.T) {
 }
 
 func TestWhatTheRaceDetectorReportedIsInTheError(t *testing.T) {
-	p := &tellingPool{Pool: fakePool{run: func(trial.Task) trial.Done {
+	p := &reportingPool{Pool: fakePool{run: func(trial.Task) trial.Done {
 		return trial.Done{Trial: trial.Result{Err: "a race"}, RaceReport: "WARNING: DATA RACE\n"}
 	}}}
 	if d, err := p.Run(t.Context(), trial.Task{}, nil); err != nil || d.Trial.Err != "a race\nWARNING: DATA RACE\n" {

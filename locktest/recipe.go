@@ -67,6 +67,6 @@ func (l lock) traits() (traits, error) {
 	if err != nil {
 		return traits{}, err
 	}
-	err = s.look(context.Background())
+	err = s.findTraits(context.Background())
 	return s.traits, errors.Join(err, s.close())
 }

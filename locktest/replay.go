@@ -34,14 +34,14 @@ func (r *runner) judge(t *testing.T, a rerunTrial, what string) (ok bool) {
 	switch {
 	case done.Err != "":
 		t.Errorf("%s could not be judged: %s", what, done.Err)
-	case blames(done):
-		flaw := blame(done)
+	case hasFlaw(done):
+		flaw := worstFlaw(done)
 		shows := fmt.Sprintf("%s shows that the lock breaks what it promises: %s by %s", what, flaw.Oracle, flaw.Cause)
-		if other, ok := r.session.tells(flaw); ok {
+		if other, ok := r.session.reportedAs(flaw); ok {
 			t.Errorf("%s: the same as under %v", shows, other)
 			break
 		}
-		r.session.told = append(r.session.told, told{flaw, a.spec.Fault, a.path})
+		r.session.reported = append(r.session.reported, reportedFlaw{flaw, a.spec.Fault, a.path})
 		t.Errorf("%s\n\n%s\n\n%s", shows, r.storyOf(t, a), strings.Join(keep(t, a.folder), "\n"))
 	case done.Violation() && r.replay != "":
 		t.Logf("%s: only limits of any lease\n\n%s", what, r.storyOf(t, a))

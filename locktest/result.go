@@ -161,7 +161,7 @@ func (f FaultResult) failure() string {
 // String describes the violation in several lines.
 func (v *Violation) String() string {
 	if v.SameAs != "" {
-		return v.again()
+		return v.sameAsLine()
 	}
 	var b strings.Builder
 	b.WriteString(v.Title)
@@ -182,8 +182,8 @@ func (v *Violation) String() string {
 	return b.String()
 }
 
-// again describes, in one line, a violation whose story another fault's result tells.
-func (v *Violation) again() string {
+// sameAsLine describes, in one line, a violation whose story another fault's result tells.
+func (v *Violation) sameAsLine() string {
 	text := fmt.Sprintf("%s, in %d %s: the same as under %s", v.Flaws[0], v.Flaws[0].Trials, wording.Plural(v.Flaws[0].Trials, "trial"), v.SameAs)
 	if v.Saved != "" {
 		text += ", whose trial is saved in " + v.Saved

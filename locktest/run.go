@@ -146,7 +146,7 @@ func (r *runner) all() {
 			return
 		}
 	}
-	s.left = chosen(t.Name(), value("test.run"), value("test.skip"), s.plan.Faults())
+	s.faultsLeft = chosen(t.Name(), value("test.run"), value("test.skip"), s.plan.Faults())
 	result, ran := &Result{Hints: s.hints()}, 0
 	for _, fault := range r.savedFirst() {
 		t.Run(fault, func(t *testing.T) {

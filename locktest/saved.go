@@ -142,10 +142,10 @@ func (r *runner) savedFirst() []string {
 
 // violationOf returns a violation with the worst flaw of a trial; nil = the lock is not to blame.
 func violationOf(t trial.Result) *Violation {
-	if !blames(t) {
+	if !hasFlaw(t) {
 		return nil
 	}
-	f := blame(t)
+	f := worstFlaw(t)
 	return &Violation{Fault: t.Spec.Fault, Flaws: []Flaw{{Oracle: f.Oracle, Cause: f.Cause, Trials: 1}}}
 }
 

@@ -22,43 +22,43 @@ import (
 // session tests one lock. Call open first, then fault for each fault, in any order, one at a time.
 type session struct {
 	lock
-	pool     *tellingPool
+	pool     *reportingPool
 	parallel int
 	dir      string // for trials; close removes it
 
-	plan     *campaign.Planning
-	traits   traits
-	probes   []trial.Result
-	left     int           // number of faults that are still to be tried
-	deadline time.Time     // the end of Options.Budget, for all trials
-	shrink   time.Duration // the time left for shrinking
-	told     []told        // violations whose story a result tells or will tell
-	attempts []attempt     // of the last fault-free trial of look, except that of the workload cancel
+	plan       *campaign.Planning
+	traits     traits
+	probes     []trial.Result
+	faultsLeft int            // number of faults that are still to be tried
+	deadline   time.Time      // the end of Options.Budget, for all trials
+	shrink     time.Duration  // the time left for shrinking
+	reported   []reportedFlaw // violations whose story a result tells or will tell
+	attempts   []attempt      // of the last fault-free trial of findTraits, except that of the workload cancel
 	// renewing: the lock was seen to renew its lease, although no option promises that.
 	renewing bool
 }
 
-// told is a violation whose story is told: by the result of a fault, or by a saved trial.
-type told struct {
+// reportedFlaw is a violation whose story is told: by the result of a fault, or by a saved trial.
+type reportedFlaw struct {
 	trial.Flaw
 	fault string
 	saved string // the file of the trial, if an earlier run saved it; else ""
 }
 
 // String returns the words after "the same as under", such as "delay, which tells it".
-func (t told) String() string {
+func (t reportedFlaw) String() string {
 	if t.saved == "" {
 		return t.fault + ", which tells it"
 	}
 	return t.fault + ", in " + t.saved
 }
 
-// tells returns the entry of s.told for this flaw, if there is one.
-func (s *session) tells(f trial.Flaw) (where told, ok bool) {
-	if i := slices.IndexFunc(s.told, func(t told) bool { return t.Same(f) }); i >= 0 {
-		return s.told[i], true
+// reportedAs returns the entry of s.reported for this flaw, if there is one.
+func (s *session) reportedAs(f trial.Flaw) (where reportedFlaw, ok bool) {
+	if i := slices.IndexFunc(s.reported, func(t reportedFlaw) bool { return t.Same(f) }); i >= 0 {
+		return s.reported[i], true
 	}
-	return told{}, false
+	return reportedFlaw{}, false
 }
 
 // newSession returns a session on the pool. The session closes the pool.
@@ -68,8 +68,8 @@ func newSession(l lock, pool worker.Pool, parallel int) (*session, error) {
 		pool.Close()
 		return nil, fmt.Errorf("locktest: %w", err)
 	}
-	telling := &tellingPool{Pool: pool, test: l.name, after: slowAfter}
-	return &session{lock: l, pool: telling, parallel: parallel, dir: dir}, nil
+	reporting := &reportingPool{Pool: pool, test: l.name, slowAfter: slowAfter}
+	return &session{lock: l, pool: reporting, parallel: parallel, dir: dir}, nil
 }
 
 func (s *session) close() error {
@@ -84,7 +84,7 @@ func (s *session) close() error {
 // tested.
 func (s *session) open(ctx context.Context) error {
 	s.deadline, s.shrink = time.Now().Add(s.Budget), s.Budget/4
-	if err := s.look(ctx); err != nil {
+	if err := s.findTraits(ctx); err != nil {
 		return err
 	}
 	if err := s.lookForRenewals(ctx); err != nil {
@@ -112,21 +112,21 @@ func (s *session) open(ctx context.Context) error {
 		}
 		s.probes = append(s.probes, d.Trial)
 	}
-	s.left = len(s.plan.Faults())
+	s.faultsLeft = len(s.plan.Faults())
 	return nil
 }
 
 // share returns the end of the next fault's share of the budget.
 func (s *session) share() time.Time {
-	left := max(1, s.left)
-	s.left--
+	left := max(1, s.faultsLeft)
+	s.faultsLeft--
 	return time.Now().Add(time.Until(s.deadline) / time.Duration(left))
 }
 
-// look finds out the traits of the lock in a fault-free trial whose clients also try to extend
+// findTraits finds out the traits of the lock in a fault-free trial whose clients also try to extend
 // their leases. If the lock has readers, a second trial has readers and writers. The options
 // Reentrant and Blocking each add a trial that checks them.
-func (s *session) look(ctx context.Context) error {
+func (s *session) findTraits(ctx context.Context) error {
 	found, err := s.lookAs(ctx, traits{extends: true}, "extend")
 	if err == nil && found.readWrite {
 		found, err = s.lookAs(ctx, traits{readWrite: true}, "read-write")

@@ -19,7 +19,7 @@ var clientCrash = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      drawnCrashes,
-	named:      namedCrashes,
+	schedules:  namedCrashes,
 	deadly:     true,
 	freezes:    true,
 	effect:     history.Crashed,
@@ -90,7 +90,7 @@ func namedCrashes(w World) []Schedule {
 		w.boundaries(testbed.Before), w.boundaries(testbed.Sent), w.boundaries(testbed.Replied),
 		believing, w.reentry(testbed.Before), w.reentry(testbed.Replied),
 	) {
-		for _, l := range w.both() {
+		for _, l := range w.oneAndTwoStruck() {
 			e.add(l, s, "", "dies", dies)
 		}
 	}

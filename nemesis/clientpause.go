@@ -21,7 +21,7 @@ var clientPause = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      drawnPauses,
-	named:      namedPauses,
+	schedules:  namedPauses,
 	sweep:      frozen,
 	freezes:    true,
 	effect:     history.Paused,
@@ -80,7 +80,7 @@ func namedPauses(w World) []Schedule {
 	}
 	asks := w.requests()
 	for _, s := range slices.Concat(asks, w.boundaries(testbed.Replied), believing, w.reentry(testbed.Replied)) {
-		for _, l := range w.both() {
+		for _, l := range w.oneAndTwoStruck() {
 			e.add(l, s, "", "freezes until another has the lock",
 				freezes(w.readable(), l.others(testbed.StepHold), time.Duration(len(l.struck))*w.outlast()))
 		}

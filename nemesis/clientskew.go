@@ -21,7 +21,7 @@ var clientSkew = Fault{
 	Needs:      []testbed.Capability{testbed.CanClocks},
 	Topologies: sameTopology,
 	Plans:      drawnSkews,
-	named:      namedSkews,
+	schedules:  namedSkews,
 	sweep:      skewed,
 	effect:     history.ClockSet,
 	aim:        aimAtClient,
@@ -133,7 +133,7 @@ func namedSkews(w World) []Schedule {
 			}
 			lineups := []lineup{w.one()}
 			if s.n == 0 && i < 2 {
-				lineups = w.both()
+				lineups = w.oneAndTwoStruck()
 			}
 			for _, l := range lineups {
 				e.add(l, s, way.name, "its clock is set "+way.name, set(way.offset))
@@ -159,6 +159,6 @@ func (e *enumeration) slowClocks() {
 		slow.For, slow.Until, slow.Limit = e.TTL, l.others(testbed.StepTouch), e.outlast()
 		back := e.at(s, "its clock is set back while it is slow", who, l)
 		back.Nodes, back.Offset, back.For = nil, -e.far(), e.outlast()+e.TTL
-		e.plan(l, named(s, "back.slow"), back, slow)
+		e.plan(l, scheduleName(s, "back.slow"), back, slow)
 	}
 }

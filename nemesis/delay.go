@@ -18,7 +18,7 @@ var delay = Fault{
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
 	Plans:      drawnDelays,
-	named:      namedDelays,
+	schedules:  namedDelays,
 	effect:     history.Delayed,
 	aim:        aimAtLinks,
 	inject:     linkFault(hold),
@@ -87,7 +87,7 @@ func (e *enumeration) delays(s spot, part part) {
 	add := func(l lineup, variant, idea string, shape func(*Action)) {
 		e.add(l, s, join(part.label, variant), idea, shape)
 	}
-	for _, l := range e.both() {
+	for _, l := range e.oneAndTwoStruck() {
 		add(l, "", "it arrives when another has the lock",
 			late(testbed.Upstream, false, e.readable(), l.others(testbed.StepHold), time.Duration(len(l.struck))*e.outlast()))
 	}
@@ -123,7 +123,7 @@ func (e *enumeration) anew(s spot) {
 	slow := e.pause(beginning(testbed.StepRest), "is slow to come back, until another had the lock", who, l)
 	slow.Arm = s.trigger(who)
 	slow.For, slow.Until, slow.Limit = e.TTL, l.others(testbed.StepRest), 2*e.outlast()
-	e.plan(l, named(s, "anew"), late, slow)
+	e.plan(l, scheduleName(s, "anew"), late, slow)
 }
 
 // lateGrants delivers a grant late, but before the client's timeout, and the client then
@@ -137,6 +137,6 @@ func (e *enumeration) lateGrants() {
 	for _, s := range e.boundaries(testbed.Before, testbed.StepAcquire) {
 		late := e.at(s, "its reply comes late, but in time", l.struck[0], l)
 		late.Nodes, late.Direction, late.For = e.together().nodes, testbed.Downstream, 3*e.timeout()/4
-		e.plan(l, named(s, "in-time"), late, e.overruns(l))
+		e.plan(l, scheduleName(s, "in-time"), late, e.overrunLease(l))
 	}
 }

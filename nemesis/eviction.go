@@ -18,7 +18,7 @@ var eviction = Fault{
 	Needs:      []testbed.Capability{testbed.CanMemory},
 	Topologies: sameTopology,
 	Plans:      drawnEvictions,
-	named:      namedEvictions,
+	schedules:  namedEvictions,
 	effect:     history.Evicted,
 	aim:        aimAtNodes,
 	inject: func(ctx context.Context, s *injection) (heal, error) {

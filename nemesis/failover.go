@@ -27,10 +27,10 @@ var failover = Fault{
 		}
 		return unreplicated(w)
 	},
-	Plans:  drawnFailovers,
-	named:  namedFailovers,
-	effect: history.Promoted,
-	aim:    aimAtNodes,
+	Plans:     drawnFailovers,
+	schedules: namedFailovers,
+	effect:    history.Promoted,
+	aim:       aimAtNodes,
 	inject: func(ctx context.Context, s *injection) (heal, error) {
 		if s.action.Loss == Outvoted {
 			return s.outvote(ctx)
@@ -202,7 +202,7 @@ func namedFailovers(w World) []Schedule {
 	}
 	for _, s := range w.slowing() {
 		lost, slow := e.beneath(s, one, "the primary is lost beneath a slow client", free, 0)
-		e.plan(one, named(s, "slow"), lost, slow)
+		e.plan(one, scheduleName(s, "slow"), lost, slow)
 	}
 	e.behind()
 	e.lateRelease()
@@ -222,7 +222,7 @@ func namedFailovers(w World) []Schedule {
 // loses adds a schedule in which the primary is lost when some client gets to a spot.
 func (e *enumeration) loses(l lineup, s spot, variant, idea string, stop *Trigger, lag time.Duration) {
 	until := e.at(s, "", l.everyone(), l).Point
-	e.plan(l, named(s, variant), e.timed(e.lostPrimary(idea, stop, lag, until)))
+	e.plan(l, scheduleName(s, variant), e.timed(e.lostPrimary(idea, stop, lag, until)))
 }
 
 // beneath returns two actions at a spot: the loss of the primary, and a pause of the client there.
@@ -253,7 +253,7 @@ func (e *enumeration) lateRelease() {
 	}
 	s := beginning(testbed.StepTouch)
 	lost, slow := e.beneath(s, trio, "the primary is lost beneath a client that releases late", stop, lag)
-	e.plan(trio, named(s, "robbed"), lost, slow, e.robbed(2))
+	e.plan(trio, scheduleName(s, "robbed"), lost, slow, e.robbed(2))
 }
 
 // former adds schedules in which one client releases the lock, and the primary is lost when another
@@ -265,7 +265,7 @@ func (e *enumeration) former() {
 	for _, s := range slices.Concat(begins(testbed.StepHold), renewed) {
 		next := s.trigger(l.everyone())
 		next.Who = Other
-		e.plan(l, named(s, "former"), e.timed(e.lostPrimary(
+		e.plan(l, scheduleName(s, "former"), e.timed(e.lostPrimary(
 			"the primary is lost once another has the lock, the replica has the former holder's grant", l.anyone(testbed.StepTouch), 0, next)))
 	}
 }
@@ -290,6 +290,6 @@ func (e *enumeration) behind() {
 		}
 		lost := e.timed(e.lostPrimary("the primary is lost, another replica than its heir has the lock", s.trigger(l.everyone()), 0, until))
 		lost.Arm, lost.Limit = free, e.TTL
-		e.plan(l, named(s, "behind"), cut, lost)
+		e.plan(l, scheduleName(s, "behind"), cut, lost)
 	}
 }

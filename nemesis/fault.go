@@ -39,9 +39,9 @@ type Fault struct {
 	// once, and determines the duration of its trial.
 	Plans func(w World, r *rand.Rand) []Plan
 
-	// named enumerates the fault's schedules (see Named); nil = none. An action without a fault
+	// schedules enumerates the fault's schedules (see Named); nil = none. An action without a fault
 	// name belongs to this fault.
-	named func(w World) []Schedule
+	schedules func(w World) []Schedule
 	// sweep varies the fault's size (see Sweep); the zero value = the fault has no size to vary.
 	sweep sweep
 	// provokes names other faults that this one may cause where nodes elect a primary.

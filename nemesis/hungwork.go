@@ -21,7 +21,7 @@ var hungWork = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      drawnHungWork,
-	named:      namedHungWork,
+	schedules:  namedHungWork,
 	deadly:     true,
 	freezes:    true,
 	effect:     history.Hung,
@@ -59,7 +59,7 @@ func drawnHungWork(w World, r *rand.Rand) []Plan {
 func namedHungWork(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range believing {
-		for _, l := range w.both() {
+		for _, l := range w.oneAndTwoStruck() {
 			e.add(l, s, "", "hangs in its work", func(a *Action) { a.Nodes, a.For = nil, w.whileHung() })
 		}
 	}

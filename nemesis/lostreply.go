@@ -16,7 +16,7 @@ var lostReply = Fault{
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
 	Plans:      drawnLostReplies,
-	named:      namedLostReplies,
+	schedules:  namedLostReplies,
 	effect:     history.ReplyLost,
 	aim:        aimAtLinks,
 	inject:     linkFault(cut),

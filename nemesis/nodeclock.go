@@ -31,11 +31,11 @@ var nodeClock = Fault{
 		}
 		return Unsupported{}
 	},
-	Plans:  drawnNodeClocks,
-	named:  namedNodeClocks,
-	sweep:  jumped,
-	effect: history.ClockSet,
-	aim:    aimAtNodes,
+	Plans:     drawnNodeClocks,
+	schedules: namedNodeClocks,
+	sweep:     jumped,
+	effect:    history.ClockSet,
+	aim:       aimAtNodes,
 	inject: func(ctx context.Context, s *injection) (heal, error) {
 		stood, err := s.readByClock(ctx)
 		if err != nil {
@@ -174,7 +174,7 @@ func (e *enumeration) drifts() {
 		for run := range 6 {
 			ahead := e.at(s, "the clocks of "+all.words+" run a little ahead of its lease", trio.struck[0], trio)
 			ahead.Nodes, ahead.Offset, ahead.For = all.nodes, e.TTL/100, 2*e.outlast()
-			e.plan(trio, named(s, fmt.Sprintf("drift.%d", run+1)), ahead, e.overruns(trio))
+			e.plan(trio, scheduleName(s, fmt.Sprintf("drift.%d", run+1)), ahead, e.overrunLease(trio))
 		}
 	}
 }

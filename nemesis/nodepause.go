@@ -20,7 +20,7 @@ var nodePause = Fault{
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
 	Plans:      drawnNodePauses,
-	named:      namedNodePauses,
+	schedules:  namedNodePauses,
 	// Where nodes elect a primary, they replace a primary that stays frozen for too long. When the
 	// old primary resumes, there may be two primaries.
 	provokes: []string{failover.Name, splitBrain.Name},
@@ -92,9 +92,9 @@ func namedNodePauses(w World) []Schedule {
 		slow.For = w.late()
 		freeze := Action{
 			Idea: all.words + " freezes for the rest of the lease", Client: history.NoClient,
-			After: 1, By: 2 * e.patience(), Nodes: all.nodes, For: 2 * w.TTL / 5,
+			After: 1, By: 2 * e.spotTimeout(), Nodes: all.nodes, For: 2 * w.TTL / 5,
 		}
-		e.plan(l, named(s, "late"), slow, freeze)
+		e.plan(l, scheduleName(s, "late"), slow, freeze)
 	}
 	return unique(e.all)
 }

@@ -28,10 +28,10 @@ var nodeRestart = Fault{
 		}
 		return Unsupported{}
 	},
-	Plans:  drawnRestarts,
-	named:  namedRestarts,
-	effect: history.Restarted,
-	aim:    aimAtNodes,
+	Plans:     drawnRestarts,
+	schedules: namedRestarts,
+	effect:    history.Restarted,
+	aim:       aimAtNodes,
 	inject: func(ctx context.Context, s *injection) (heal, error) {
 		before, err := s.snapshot(ctx, s.env.(testbed.Nodes).List()...)
 		if err != nil {
@@ -326,5 +326,5 @@ func (e *enumeration) undone(l lineup, s spot) {
 	restart := e.at(s, e.together().words+" restarts, the release was not written", []int{0}, l)
 	e.restart(testbed.EverySec)(&restart)
 	restart.After = 1
-	e.plan(l, named(s, "undone"), slow, restart)
+	e.plan(l, scheduleName(s, "undone"), slow, restart)
 }

@@ -13,7 +13,7 @@ var none = Fault{
 	Undisturbed: true,
 	Topologies:  sameTopology,
 	Plans:       func(World, *rand.Rand) []Plan { return []Plan{{}} },
-	named:       namedCalm,
+	schedules:   namedCalm,
 }
 
 // calm lists the numbers of clients of the undisturbed trials. Readers that overlap with

@@ -25,7 +25,7 @@ func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 		Needs:      []testbed.Capability{testbed.CanNetwork},
 		Topologies: sameTopology,
 		Plans:      func(w World, r *rand.Rand) []Plan { return drawnPartitions(w, r, d) },
-		named:      func(w World) []Schedule { return namedPartitions(w, d) },
+		schedules:  func(w World) []Schedule { return namedPartitions(w, d) },
 		effect:     history.Cut,
 		aim:        aimAtLinks,
 		inject:     linkFault(cut),
@@ -75,7 +75,7 @@ func namedPartitions(w World, d testbed.Direction) []Schedule {
 	one := w.one()
 	for _, s := range w.everywhere() {
 		for _, part := range w.partsAt(s) {
-			for _, l := range w.both() {
+			for _, l := range w.oneAndTwoStruck() {
 				add(l, s, part, "", "is cut off for longer than the lease from ", nil, w.outlast())
 			}
 			if s.n > 0 {

@@ -91,7 +91,7 @@ func KeyLife(e history.Evidence) (longest time.Duration) {
 	pairs, _ := history.Pairs(e.Ops) // the pairs of a failed probe are incomplete
 	for _, p := range pairs {
 		if p.Invoke.F == history.FAcquire && p.Done() == history.OK {
-			life, _ := keys.LifeOf(p.Invoke.Index)
+			life, _ := keys.TTLOf(p.Invoke.Index)
 			longest = max(longest, life)
 		}
 	}

@@ -18,7 +18,7 @@ var reset = Fault{
 	Needs:      []testbed.Capability{testbed.CanNetwork},
 	Topologies: sameTopology,
 	Plans:      drawnResets,
-	named:      namedResets,
+	schedules:  namedResets,
 	effect:     history.Reset,
 	aim:        aimAtLinks,
 	inject:     linkFault(resetLink),
@@ -58,7 +58,7 @@ func namedResets(w World) []Schedule {
 	}
 	for _, when := range whens {
 		for _, s := range slices.Concat(w.boundaries(when), w.reentry(when)) {
-			lineups := w.both()
+			lineups := w.oneAndTwoStruck()
 			if when == testbed.Sent {
 				lineups = w.lineups(s)
 			}

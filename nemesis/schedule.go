@@ -43,10 +43,10 @@ func Named(fault string, w World) ([]Schedule, error) {
 	if why, is := f.impossible(w); is {
 		return nil, why
 	}
-	if f.named == nil {
+	if f.schedules == nil {
 		return nil, nil
 	}
-	all := f.named(w)
+	all := f.schedules(w)
 	for _, s := range all {
 		s.Plan.of(f)
 		s.Plan.wholeMicroseconds()
@@ -99,7 +99,7 @@ func (e *enumeration) at(s spot, idea string, who []int, l lineup) Action {
 
 // timed sets an action's earliest and latest start, and sets its Client to history.NoClient.
 func (e *enumeration) timed(a Action) Action {
-	a.Client, a.At, a.By = history.NoClient, e.settled(), e.patience()
+	a.Client, a.At, a.By = history.NoClient, e.warmUp(), e.spotTimeout()
 	return a
 }
 
@@ -112,7 +112,7 @@ func (e *enumeration) add(l lineup, s spot, variant, idea string, shape func(*Ac
 		shape(&a)
 		p = append(p, a)
 	}
-	e.plan(l, named(s, variant), p...)
+	e.plan(l, scheduleName(s, variant), p...)
 }
 
 // writers adds a schedule in which two clients take part, both write, and one of them is struck. It
@@ -134,8 +134,8 @@ func (e *enumeration) plan(l lineup, name string, actions ...Action) {
 	e.all = append(e.all, Schedule{Name: name + "-" + l.name, Clients: l.clients, Plan: actions})
 }
 
-// named joins a spot's name with a variant's, such as "acquire.n0.1.before" and "free".
-func named(s spot, variant string) string { return join(s.String(), variant) }
+// scheduleName joins a spot's name with a variant's, such as "acquire.n0.1.before" and "free".
+func scheduleName(s spot, variant string) string { return join(s.String(), variant) }
 
 // join joins the nonempty names of variants with dots.
 func join(variants ...string) string {

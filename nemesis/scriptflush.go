@@ -26,10 +26,10 @@ var scriptFlush = Fault{
 		}
 		return Unsupported{}
 	},
-	Plans:  drawnFlushes,
-	named:  namedFlushes,
-	effect: history.Flushed,
-	aim:    aimAtNodes,
+	Plans:     drawnFlushes,
+	schedules: namedFlushes,
+	effect:    history.Flushed,
+	aim:       aimAtNodes,
 	inject: func(ctx context.Context, s *injection) (heal, error) {
 		hits := 0
 		for _, node := range s.action.Nodes {

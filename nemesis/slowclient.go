@@ -31,9 +31,9 @@ func (e *enumeration) slow(s spot, who []int, l lineup) Action {
 	return a
 }
 
-// overruns returns an action that freezes the next client to get the lock after some client
+// overrunLease returns an action that freezes the next client to get the lock after some client
 // has released it. The freeze ends when another client is about to touch the resource.
-func (e *enumeration) overruns(l lineup) Action {
+func (e *enumeration) overrunLease(l lineup) Action {
 	a := e.pause(beginning(testbed.StepHold), "overruns its lease", l.struck[0], l)
 	a.Arm = l.anyone(testbed.StepRest)
 	a.Until, a.Limit = l.others(testbed.StepTouch), e.outlast()
@@ -46,7 +46,7 @@ func (e *enumeration) overruns(l lineup) Action {
 func (e *enumeration) robbed(late int) Action {
 	return Action{
 		Fault: clientPauseName, Idea: "is slow, when its lock was released by another", Client: history.NoClient,
-		After: late, By: 2 * e.patience(), Point: trio.anyone(testbed.StepTouch),
+		After: late, By: 2 * e.spotTimeout(), Point: trio.anyone(testbed.StepTouch),
 		Until: trio.others(testbed.StepTouch), Limit: e.TTL / 2,
 	}
 }
@@ -65,10 +65,10 @@ func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 		who := l.struck[0][:1]
 		slow := e.slow(s, who, l)
 		slow.Linger = e.moment()
-		e.plan(l, named(s, join(variant, "slow")), beneath(s, "slow client", who, l), slow)
+		e.plan(l, scheduleName(s, join(variant, "slow")), beneath(s, "slow client", who, l), slow)
 	}
 	touch, who := beginning(testbed.StepTouch), []int{0}
-	e.plan(trio, named(touch, join(variant, "robbed")),
+	e.plan(trio, scheduleName(touch, join(variant, "robbed")),
 		beneath(touch, "client that releases late", who, trio), e.slow(touch, who, trio), e.robbed(2))
 }
 
@@ -93,7 +93,7 @@ func (e *enumeration) rivals(s spot, variant, idea string, shape func(*Action)) 
 		stall := e.pause(halfway, "stalls half-way through taking over another's lock", []int{1, 2}, trio)
 		stall.Arm = nil
 		stall.Until, stall.Limit = trio.others(testbed.StepHold), e.retries()
-		e.plan(trio, named(s, join(variant, fmt.Sprintf("rival-%d", n))), struck, stall)
+		e.plan(trio, scheduleName(s, join(variant, fmt.Sprintf("rival-%d", n))), struck, stall)
 	}
 }
 
@@ -115,6 +115,6 @@ func (e *enumeration) crossed(shape func(*Action)) {
 			a.Limit = 2 * e.outlast()
 			shape(a)
 		}
-		e.plan(lineup{name: twoDown.name, clients: trio.clients}, named(s, "crossed"), late, rest)
+		e.plan(lineup{name: twoDown.name, clients: trio.clients}, scheduleName(s, "crossed"), late, rest)
 	}
 }

@@ -20,7 +20,7 @@ var slowWork = Fault{
 	Needs:      []testbed.Capability{testbed.CanClients},
 	Topologies: sameTopology,
 	Plans:      drawnSlowWork,
-	named:      namedSlowWork,
+	schedules:  namedSlowWork,
 	freezes:    true,
 	effect:     history.Slowed,
 	aim:        aimAtClient,
@@ -41,8 +41,8 @@ var slowWork = Fault{
 	},
 }
 
-// overruns lists lengths of slow work, each longer than the lease.
-func (w World) overruns() []struct {
+// overrunLengths lists lengths of slow work, each longer than the lease.
+func (w World) overrunLengths() []struct {
 	label, words string
 	lasts        time.Duration
 } {
@@ -59,7 +59,7 @@ func (w World) overruns() []struct {
 
 func drawnSlowWork(w World, r *rand.Rand) []Plan {
 	d := w.draw()
-	for _, o := range w.overruns() {
+	for _, o := range w.overrunLengths() {
 		d.add(believing, "works "+o.words, func(m *move) {
 			m.Nodes, m.For, m.gap = nil, o.lasts, w.TTL/10
 		})
@@ -72,8 +72,8 @@ func drawnSlowWork(w World, r *rand.Rand) []Plan {
 func namedSlowWork(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range believing {
-		for _, o := range w.overruns() {
-			for _, l := range w.both() {
+		for _, o := range w.overrunLengths() {
+			for _, l := range w.oneAndTwoStruck() {
 				e.add(l, s, o.label, "works "+o.words, func(a *Action) { a.Nodes, a.For = nil, o.lasts })
 			}
 		}

@@ -32,10 +32,10 @@ var splitBrain = Fault{
 		}
 		return unreplicated(w)
 	},
-	Plans:  drawnSplits,
-	named:  namedSplits,
-	effect: history.Parted,
-	aim:    func(s *injection, w *history.Window) { w.Clients, w.Nodes = s.clients(), s.action.Nodes },
+	Plans:     drawnSplits,
+	schedules: namedSplits,
+	effect:    history.Parted,
+	aim:       func(s *injection, w *history.Window) { w.Clients, w.Nodes = s.clients(), s.action.Nodes },
 	inject: func(ctx context.Context, s *injection) (heal, error) {
 		heir, moved := s.action.Nodes[0], s.clients()
 		_, elects := s.env.(testbed.Elections) // a testbed with elections records its own events

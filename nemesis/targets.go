@@ -39,16 +39,16 @@ func (w World) one() lineup {
 	return pair
 }
 
-// both returns the line-ups with one and with two struck clients.
-func (w World) both() []lineup { return []lineup{w.one(), twoDown} }
+// oneAndTwoStruck returns the line-ups with one and with two struck clients.
+func (w World) oneAndTwoStruck() []lineup { return []lineup{w.one(), twoDown} }
 
 // lineups returns the line-ups with one struck client, with two, and with a single client. The
 // single client is omitted at late commands of an acquire, which only a waiting client sends.
 func (w World) lineups(s spot) []lineup {
 	if s.step == testbed.StepAcquire && s.n > 2 {
-		return w.both()
+		return w.oneAndTwoStruck()
 	}
-	return append(w.both(), alone)
+	return append(w.oneAndTwoStruck(), alone)
 }
 
 // everyone lists the clients.
@@ -168,7 +168,7 @@ func (e *enumeration) exactQuorum(s spot, variant, idea string, shape func(*Acti
 	l := e.one()
 	cutOff := Action{
 		Fault: partitionName, Idea: "one client can get no more than a quorum", Client: history.NoClient,
-		By: e.patience(), Direction: testbed.Both, For: 2*e.lease() + 2*e.TTL,
+		By: e.spotTimeout(), Direction: testbed.Both, For: 2*e.lease() + 2*e.TTL,
 	}
 	for _, node := range e.Nodes[quorum:] {
 		cutOff.Links = append(cutOff.Links, testbed.Link{From: clientName(0), To: node})
@@ -177,5 +177,5 @@ func (e *enumeration) exactQuorum(s spot, variant, idea string, shape func(*Acti
 	last.At = e.lease() + e.TTL/2
 	last.Nodes, last.Quorum = e.Nodes[quorum-1:quorum], e.Claims.Quorum
 	shape(&last)
-	e.plan(l, named(s, join("quorum", variant)), cutOff, last)
+	e.plan(l, scheduleName(s, join("quorum", variant)), cutOff, last)
 }

@@ -126,8 +126,8 @@ func (w World) start(r *rand.Rand) time.Duration {
 	return min(w.Duration/4, (w.TTL/5 + jitter).Round(max(1, w.TTL/1000)))
 }
 
-// settled returns the time by which every client has had a turn and scripts are loaded.
-func (w World) settled() time.Duration { return w.TTL / 2 }
+// warmUp returns the time by which every client has had a turn and scripts are loaded.
+func (w World) warmUp() time.Duration { return w.TTL / 2 }
 
-// patience returns how long a schedule waits for its spots.
-func (w World) patience() time.Duration { return 5 * (w.lease() + w.TTL) }
+// spotTimeout returns how long a schedule waits for its spots.
+func (w World) spotTimeout() time.Duration { return 5 * (w.lease() + w.TTL) }

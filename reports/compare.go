@@ -11,12 +11,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Beside writes the matrices of several campaigns as one, in Markdown. First comes a list of the
+// SideBySide writes the matrices of several campaigns as one, in Markdown. First comes a list of the
 // campaigns, then a row for each recipe and a column for each fault. If all campaigns with the
 // cell agree, the cell has one word. Otherwise it has one word for each campaign, in order; a dot
 // is a campaign without the cell. At the end stand the flaws that only some campaigns with the
 // cell showed. The error is w's.
-func Beside(w io.Writer, all ...campaign.Stored) error {
+func SideBySide(w io.Writer, all ...campaign.Stored) error {
 	var b strings.Builder
 	var joint campaign.Matrix
 	for i, s := range all {

@@ -28,7 +28,7 @@ func TestBeside(t *testing.T) {
 	deleted := trial.Flaw{Oracle: "exclusion", Cause: "foreign-delete", Kind: locks.Bug}
 	undeclared := trial.Flaw{Oracle: "exclusion", Cause: "race"}
 	var b bytes.Buffer
-	if err := Beside(&b,
+	if err := SideBySide(&b,
 		stored("sim", time.Second,
 			cell("set-nx-px", "none", trial.Holds), cell("set-nx-px", "client-pause", trial.Violated, outlived),
 			cell("redlock", "none", trial.Holds), cell("redlock", "failover", trial.NotSupported),

@@ -75,7 +75,7 @@ func (t *running) startClients(ctx context.Context, env testbed.Env, healed <-ch
 func (t *running) clients(ctx context.Context, env testbed.Env, healed <-chan struct{}) error {
 	var err error
 	if t.host != nil {
-		err = t.blame(t.host.Run(ctx))
+		err = t.attribute(t.host.Run(ctx))
 	} else {
 		err = t.workload.Body(ctx, t.world(env, healed))
 	}
@@ -97,9 +97,9 @@ func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World
 	}
 }
 
-// blame attributes the death of a client process to the code under test, if that code
+// attribute attributes the death of a client process to the code under test, if that code
 // caused it.
-func (t *running) blame(err error) error {
+func (t *running) attribute(err error) error {
 	var died *clientproc.Death
 	if !errors.As(err, &died) {
 		return err

@@ -95,7 +95,7 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 		d.Judge(ctx, recipe, e, err)
 	} else { // the history is complete, up to the breakdown
 		d.Judge(ctx, recipe, e, nil)
-		d.leaves(err)
+		d.addTeardownError(err)
 	}
 	if err := ctx.Err(); err != nil {
 		return d, err // judging was interrupted
@@ -175,8 +175,8 @@ func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 	d.Stalled = (stalled || unordered) && err == nil && t.Outcome == Unknown
 }
 
-// leaves adds a teardown error (nil = none) to a judged trial. The verdict stands.
-func (d *Done) leaves(err error) {
+// addTeardownError adds a teardown error (nil = none) to a judged trial. The verdict stands.
+func (d *Done) addTeardownError(err error) {
 	if err != nil {
 		d.Trial.Err = strings.TrimPrefix(d.Trial.Err+"; "+err.Error(), "; ")
 	}

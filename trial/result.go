@@ -177,14 +177,14 @@ func (t *Result) Weigh(declared []locks.Flaw) {
 		t.Outcome, t.Kind = t.Flaws[0].outcome(), t.Flaws[0].Kind
 	case t.has(checker.Unknown):
 		t.Outcome = Unknown
-	case !t.Exercised() || !t.held():
+	case !t.Exercised() || !t.anyHeld():
 		t.Outcome = NotExercised
 	}
 }
 
-// held says whether a property of the lock was found to hold. Oracles that always apply do not
+// anyHeld says whether a property of the lock was found to hold. Oracles that always apply do not
 // count: they pass even if no client acquired the lock.
-func (t Result) held() bool {
+func (t Result) anyHeld() bool {
 	return slices.ContainsFunc(t.ofLock(), func(v checker.Verdict) bool {
 		return v.Result == checker.Held && !checker.OracleNamed(v.Oracle).AlwaysApplies
 	})

@@ -30,9 +30,9 @@ func RealTime(tb testbed.Testbed) bool {
 	return !ok || r.RealTime()
 }
 
-// patience is how long a trial on virtual time may take in real time, even on a slow
+// realTimeLimit is how long a trial on virtual time may take in real time, even on a slow
 // machine. The trial's limit in virtual time is Setup.Limit.
-const patience = 10 * time.Minute
+const realTimeLimit = 10 * time.Minute
 
 // Run runs one trial: clients and nemesis side by side for the duration that s asks for;
 // then, with all faults healed, the workload's liveness phase and a post-mortem of the
@@ -77,7 +77,7 @@ func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 		// A client that exceeds the computed limit is a finding; one that exceeds the
 		// user's limit is not.
 		s.Timeout = 0
-		setup.Limit, limit = s.timeLimit(t.claims), patience
+		setup.Limit, limit = s.timeLimit(t.claims), realTimeLimit
 	}
 	if t.host != nil {
 		setup.Processes = t.host
@@ -202,7 +202,7 @@ func (t *running) run(ctx context.Context, env testbed.Env) error {
 		err = t.postMortem(ctx, env)
 	}
 	if err == nil && t.host != nil {
-		err = t.blame(t.host.Died())
+		err = t.attribute(t.host.Died())
 	}
 	return err
 }

@@ -104,14 +104,14 @@ func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit ti
 			share = min(share, longConflict)
 		}
 		c := search{ctx: ctx, rules: r, end: time.Now().Add(share)}.conflict(recorded[results[i].Lock])
-		results[i].Conflict = c.told(r)
+		results[i].Conflict = c.result(r)
 	}
 	return results
 }
 
 // recording is an operation in the form in which rules judge it.
 type recording struct {
-	stride
+	modelOp
 	place       int // place among the operations of its lock
 	client      int
 	call, reply int // see Operation
@@ -167,7 +167,7 @@ type search struct {
 
 // twice asks the frontier, then porcupine, and combines their answers.
 func (s search) twice(all []recording) Result {
-	swept, _ := s.sweep(all)
+	frontier, _ := s.askFrontier(all)
 	second := Undecided
 	if len(all) <= MaxOperations {
 		second = s.decide(all)
@@ -175,23 +175,23 @@ func (s search) twice(all []recording) Result {
 	switch {
 	case s.ctx.Err() != nil:
 		return Result{Answer: Undecided, Doubt: NoTime}
-	case swept == Undecided && second == Undecided && s.inTime():
+	case frontier == Undecided && second == Undecided && s.inTime():
 		return Result{Answer: Undecided, Doubt: TooWide}
-	case swept == Undecided && second == Undecided:
+	case frontier == Undecided && second == Undecided:
 		return Result{Answer: Undecided, Doubt: NoTime}
-	case swept == Undecided:
+	case frontier == Undecided:
 		return Result{Answer: second}
 	case second == Undecided:
-		return Result{Answer: swept, Alone: true}
-	case swept != second:
+		return Result{Answer: frontier, Alone: true}
+	case frontier != second:
 		return Result{Answer: Undecided, Doubt: Disagree}
 	}
-	return Result{Answer: swept}
+	return Result{Answer: frontier}
 }
 
-// sweep returns the frontier's answer. failed is the operation whose reply made the
+// askFrontier returns the frontier's answer. failed is the operation whose reply made the
 // operations illegal; -1 if they are not illegal.
-func (s search) sweep(all []recording) (answer Answer, failed int) {
+func (s search) askFrontier(all []recording) (answer Answer, failed int) {
 	first := s.first
 	if first == nil {
 		first = []any{s.rules.init}
@@ -203,11 +203,11 @@ func (s search) sweep(all []recording) (answer Answer, failed int) {
 func (s search) decide(all []recording) Answer {
 	if r := s.rules.stricter; r != nil && s.first == nil {
 		strict := search{ctx: s.ctx, rules: r, end: time.Now().Add(time.Until(s.end) / 2)}
-		if strict.ask(owning(all)) == Legal {
+		if strict.askPorcupine(owning(all)) == Legal {
 			return Legal
 		}
 	}
-	return s.ask(all)
+	return s.askPorcupine(all)
 }
 
 // owning returns copies of the operations with their real owners.
@@ -221,14 +221,14 @@ func owning(all []recording) []recording {
 
 func (s search) inTime() bool { return s.ctx.Err() == nil && time.Now().Before(s.end) }
 
-func (s search) ask(all []recording) Answer {
+func (s search) askPorcupine(all []recording) Answer {
 	left := time.Until(s.end)
 	if !s.inTime() {
 		return Undecided
 	}
 	ops := make([]porcupine.Operation, len(all))
 	for i, op := range all {
-		ops[i] = porcupine.Operation{ClientId: op.client, Input: op.stride, Call: int64(op.call), Return: int64(op.reply)}
+		ops[i] = porcupine.Operation{ClientId: op.client, Input: op.modelOp, Call: int64(op.call), Return: int64(op.reply)}
 		if op.perhaps {
 			ops[i].Return = ops[i].Call
 		}

@@ -38,12 +38,12 @@ type clash struct {
 	strict  bool        // a conflict only under the stricter rules: see Conflict.OwnersOnly
 }
 
-func (c clash) told(r *rules) *Conflict {
-	told := &Conflict{Last: c.last.place, Minimal: c.minimal, OwnersOnly: c.strict, Anyone: r.anyone && !c.strict}
+func (c clash) result(r *rules) *Conflict {
+	conflict := &Conflict{Last: c.last.place, Minimal: c.minimal, OwnersOnly: c.strict, Anyone: r.anyone && !c.strict}
 	for _, op := range c.ops {
-		told.Operations = append(told.Operations, op.place)
+		conflict.Operations = append(conflict.Operations, op.place)
 	}
-	return told
+	return conflict
 }
 
 // conflict finds a clash in operations that are not linearizable.
@@ -78,7 +78,7 @@ func (s search) conflict(all []recording) clash {
 // firstIllegal returns the operation whose reply made the history illegal.
 func (s search) firstIllegal(all []recording) recording {
 	from := -1
-	if answer, failed := s.sweep(all); answer == Illegal {
+	if answer, failed := s.askFrontier(all); answer == Illegal {
 		if from = all[failed].reply; s.violated(s.until(all, from)) {
 			return all[failed]
 		}
@@ -188,7 +188,7 @@ func ownersAndDepth(all []recording) (owners []int, depth int) {
 // violated reports whether the operations are illegal. It returns false if there is no time
 // left to decide; then the search spares no further operation.
 func (s search) violated(all []recording) bool {
-	answer, _ := s.sweep(all)
+	answer, _ := s.askFrontier(all)
 	if answer == Undecided && len(all) <= MaxOperations {
 		answer = s.decide(all)
 	}

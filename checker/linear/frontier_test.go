@@ -48,7 +48,7 @@ func frontierAgrees(d *rapid.T, model string, seen map[string]int) {
 	all := r.read(ops)
 	perhaps := slices.ContainsFunc(all, func(op recording) bool { return op.perhaps })
 	s := search{ctx: context.Background(), rules: r, end: time.Now().Add(time.Minute)}
-	got, _ := s.sweep(all)
+	got, _ := s.askFrontier(all)
 	second := s.decide(all)
 	want := Illegal
 	if somehow(model, anyLock{}, all) {
@@ -138,7 +138,7 @@ func TestFencesDecideWhichSectionComesFirst(t *testing.T) {
 			{Client: 1, Release: true, Call: 6, Reply: 11},
 			{Client: 0, Call: 9, Reply: 13, Fence: fence},
 		})
-		if got, _ := s.sweep(all); got != want || s.decide(all) != want {
+		if got, _ := s.askFrontier(all); got != want || s.decide(all) != want {
 			t.Errorf("fence %d: the frontier says %s, porcupine %s, want %s", fence, got, s.decide(all), want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestTooManySituationsAreUndecided(t *testing.T) {
 		all = append(all, Operation{Client: c, Call: 20 + c, Reply: 100 + c})
 	}
 	s := search{ctx: t.Context(), rules: r, end: time.Now().Add(time.Minute)}
-	if got, _ := s.sweep(r.read(all)); got != Undecided {
+	if got, _ := s.askFrontier(r.read(all)); got != Undecided {
 		t.Errorf("got %s, want Undecided", got)
 	}
 }
@@ -201,7 +201,7 @@ func BenchmarkCheck(b *testing.B) {
 					r := m.rules(m.Claims.Permits)
 					for b.Loop() {
 						s := search{ctx: b.Context(), rules: r, end: time.Now().Add(time.Minute)}
-						if got, _ := s.sweep(r.read(all)); got == Undecided {
+						if got, _ := s.askFrontier(r.read(all)); got == Undecided {
 							b.Fatal("undecided")
 						}
 					}

@@ -174,18 +174,18 @@ func nemesisNotes(ops []history.Op, end time.Duration, words WindowWords) ([]por
 		if w == nil {
 			continue
 		}
-		to, told := end, ""
+		to, details := end, ""
 		if pair.Complete != nil && pair.Complete.Window != nil {
-			to, told = pair.Complete.Time, words(*w, pair.Complete.Window)
+			to, details = pair.Complete.Time, words(*w, pair.Complete.Window)
 			if pair.Complete.Window.Hangs() {
 				to = end // the client is still hanging
 			}
 		} else {
-			told = words(*w, nil)
+			details = words(*w, nil)
 		}
 		notes = append(notes, porcupine.Annotation{
 			Tag: strings.TrimSpace(w.Fault + " " + w.Target()), Start: int64(pair.Invoke.Time), End: int64(to),
-			Description: w.Fault, Details: html.EscapeString(told), BackgroundColor: faultColor,
+			Description: w.Fault, Details: html.EscapeString(details), BackgroundColor: faultColor,
 		})
 	}
 	for _, op := range ops {

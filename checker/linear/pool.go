@@ -97,13 +97,13 @@ func compareActions(a, b action) int {
 	return cmp.Or(cmp.Compare(a.owner, b.owner), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.mode, b.mode), cmp.Compare(a.fence, b.fence))
 }
 
-// prospect is a possible state of the lock, plus the effects that may still happen.
-type prospect struct {
+// possibleState is a possible state of the lock, plus the effects that may still happen.
+type possibleState struct {
 	lock any
 	pool pool
 }
 
-func (w prospect) String() string {
+func (w possibleState) String() string {
 	text := fmt.Sprint(w.lock)
 	var may []string
 	for _, l := range w.pool.lots() {
@@ -115,26 +115,26 @@ func (w prospect) String() string {
 	return text
 }
 
-// stride is an operation in porcupine's input: an operation that happened, or the
+// modelOp is an operation in porcupine's input: an operation that happened, or the
 // invocation of one that perhaps happened.
-type stride struct {
+type modelOp struct {
 	action
 	perhaps bool
 }
 
-func (s stride) String() string {
+func (s modelOp) String() string {
 	if s.perhaps {
 		return "perhaps, from now on: " + s.action.String()
 	}
 	return s.action.String()
 }
 
-// prospects is the state of porcupine's model: the prospects that are possible. It has no duplicates,
-// and no prospect that another one of them covers.
-type prospects []prospect
+// possibleStates is the state of porcupine's model. It has no duplicates, and no state that another
+// one of them covers.
+type possibleStates []possibleState
 
 // covers reports whether every operation that can follow o can also follow p.
-func (p prospect) covers(o prospect) bool {
+func (p possibleState) covers(o possibleState) bool {
 	if p.lock != o.lock {
 		return false
 	}
@@ -148,18 +148,18 @@ func (p prospect) covers(o prospect) bool {
 	return true
 }
 
-func (all prospects) and(p prospect) prospects {
-	if slices.ContainsFunc(all, func(o prospect) bool { return o.covers(p) }) {
+func (all possibleStates) and(p possibleState) possibleStates {
+	if slices.ContainsFunc(all, func(o possibleState) bool { return o.covers(p) }) {
 		return all
 	}
 	return append(slices.DeleteFunc(all, p.covers), p)
 }
 
-func (all prospects) same(others prospects) bool {
-	return len(all) == len(others) && !slices.ContainsFunc(all, func(p prospect) bool { return !slices.Contains(others, p) })
+func (all possibleStates) same(others possibleStates) bool {
+	return len(all) == len(others) && !slices.ContainsFunc(all, func(p possibleState) bool { return !slices.Contains(others, p) })
 }
 
-func (all prospects) String() string {
+func (all possibleStates) String() string {
 	var texts []string
 	for _, p := range all {
 		texts = append(texts, p.String())
@@ -167,7 +167,7 @@ func (all prospects) String() string {
 	return strings.Join(texts, " or ")
 }
 
-func (r *rules) hash(p prospect) uint64 {
+func (r *rules) hash(p possibleState) uint64 {
 	h := fnv.New64a()
 	var b [8]byte
 	for _, word := range r.words(p.lock) {
@@ -178,83 +178,83 @@ func (r *rules) hash(p prospect) uint64 {
 	return h.Sum64()
 }
 
-// model returns the rules as a porcupine model whose states are sets of prospects. The lock
+// model returns the rules as a porcupine model whose states are sets of possible states. The lock
 // begins in one of the states in first.
 func (r *rules) model(first []any) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any {
-			var all prospects
+			var all possibleStates
 			for _, lock := range first {
-				all = append(all, prospect{lock: lock})
+				all = append(all, possibleState{lock: lock})
 			}
 			return all
 		},
 		Step: func(s, input, _ any) (bool, any) {
-			var after prospects
-			for _, p := range s.(prospects) {
-				for _, next := range r.follow(p, input.(stride)) {
+			var after possibleStates
+			for _, p := range s.(possibleStates) {
+				for _, next := range r.follow(p, input.(modelOp)) {
 					after = after.and(next)
 				}
 			}
 			return len(after) > 0, after
 		},
-		Equal: func(a, b any) bool { return a.(prospects).same(b.(prospects)) },
+		Equal: func(a, b any) bool { return a.(possibleStates).same(b.(possibleStates)) },
 		Hash: func(s any) (h uint64) {
-			for _, p := range s.(prospects) {
+			for _, p := range s.(possibleStates) {
 				h ^= r.hash(p)
 			}
 			return h
 		},
-		DescribeOperation: func(input, _ any) string { return input.(stride).String() },
-		DescribeState:     func(s any) string { return s.(prospects).String() },
+		DescribeOperation: func(input, _ any) string { return input.(modelOp).String() },
+		DescribeState:     func(s any) string { return s.(possibleStates).String() },
 	}
 }
 
-func (r *rules) follow(p prospect, in stride) []prospect {
+func (r *rules) follow(p possibleState, in modelOp) []possibleState {
 	if in.perhaps {
-		return []prospect{{p.lock, p.pool.with(in.action, 1)}}
+		return []possibleState{{p.lock, p.pool.with(in.action, 1)}}
 	}
 	return r.after(p, in.action)
 }
 
-// after returns the possible prospects after the operation a. It takes an effect out of the
+// after returns the possible states after the operation a. It takes an effect out of the
 // pool only if a needs the effect.
-func (r *rules) after(w prospect, a action) []prospect {
+func (r *rules) after(w possibleState, a action) []possibleState {
 	next, legal := r.step(w.lock, a)
 	if legal {
-		return append(r.keeping(w, a), prospect{next, w.pool})
+		return append(r.keeping(w, a), possibleState{next, w.pool})
 	}
-	var all []prospect
+	var all []possibleState
 	if !a.release {
 		for _, b := range r.blockers(w.lock, a) {
 			if freed, may := r.step(w.lock, b); may && w.pool.has(b) {
-				all = append(all, r.after(prospect{freed, w.pool.with(b, -1)}, a)...)
+				all = append(all, r.after(possibleState{freed, w.pool.with(b, -1)}, a)...)
 			}
 		}
 		return all
 	}
 	for _, l := range w.pool.acquires(a) {
-		for _, held := range r.after(prospect{w.lock, w.pool.with(l, -1)}, l) {
+		for _, held := range r.after(possibleState{w.lock, w.pool.with(l, -1)}, l) {
 			all = append(all, r.after(held, a)...)
 		}
 	}
 	return all
 }
 
-// keeping returns the prospects in which the release a does not free the lock, because an
+// keeping returns the states in which the release a does not free the lock, because an
 // acquire from the pool let its owner in once more.
-func (r *rules) keeping(w prospect, a action) []prospect {
+func (r *rules) keeping(w possibleState, a action) []possibleState {
 	if !r.kept || !a.release {
 		return nil
 	}
-	var all []prospect
+	var all []possibleState
 	for _, l := range w.pool.acquires(a) {
 		deeper, legal := r.step(w.lock, l)
 		if !legal {
 			continue
 		}
 		if kept, legal := r.step(deeper, a); legal {
-			all = append(all, prospect{kept, w.pool.with(l, -1)})
+			all = append(all, possibleState{kept, w.pool.with(l, -1)})
 		}
 	}
 	return all

@@ -27,16 +27,16 @@ func (s Span) action(release bool) action {
 // Forever is Span.End of a span that nothing in the history ended.
 const Forever = time.Duration(1<<63 - 1)
 
-// diary lists the operations of one owner.
-type diary struct {
+// ownerOps lists the operations of one owner.
+type ownerOps struct {
 	acquires, releases, extends []*history.Pair
 	// matched[i] is the time at which the release of acquires[i] was invoked; Forever if
 	// there was no release.
 	matched []time.Duration
 }
 
-// fate lists the events that happened to a client: a crash, losses and clock changes.
-type fate struct {
+// clientEvents lists the events that happened to a client: a crash, losses and clock changes.
+type clientEvents struct {
 	crash   *history.Op
 	losses  []history.Op
 	changes []history.Op // changes of the client's wall clock
@@ -52,8 +52,8 @@ type owner struct {
 // Spans returns the believed acquires of a history, per lock and in order of OK. The pairs
 // must be those that history.Pairs returns for the history's entries.
 func Spans(e history.Evidence, pairs []history.Pair) map[string][]Span {
-	fates := fatesOf(e)
-	diaries := map[owner]*diary{}
+	events := clientEventsOf(e)
+	byOwner := map[owner]*ownerOps{}
 	for i := range pairs {
 		p := &pairs[i]
 		if p.Invoke.Process == history.Nemesis {
@@ -63,26 +63,26 @@ func Spans(e history.Evidence, pairs []history.Pair) map[string][]Span {
 		if e.Claims.ReadWrite {
 			at.mode = p.Invoke.Mode
 		}
-		if diaries[at] == nil {
-			diaries[at] = &diary{}
+		if byOwner[at] == nil {
+			byOwner[at] = &ownerOps{}
 		}
-		diaries[at].note(p, fates[at.client])
+		byOwner[at].note(p, events[at.client])
 	}
 	found := map[string][]Span{}
-	for at, d := range diaries {
+	for at, d := range byOwner {
 		d.match()
 		for i, p := range d.acquires {
 			if p.Complete.Type != history.OK {
 				continue
 			}
-			for _, c := range d.claimed(p, fates[at.client]) {
+			for _, c := range d.claimed(p, events[at.client]) {
 				s := Span{
 					Owner: at.client, Mode: at.mode, Entry: p.Complete.Index,
 					Invoke: c.invoke, OK: c.ok, End: Forever, Why: "nothing", Fence: p.Lease().Fence,
 				}
 				s.endAt(d.matched[i], "its release")
 				s.endAt(c.end, "its deadline")
-				s.endAt(fates[at.client].cutoff(p, at.lock, at.mode), "crash or loss")
+				s.endAt(events[at.client].cutoff(p, at.lock, at.mode), "crash or loss")
 				if s.End > s.OK {
 					found[at.lock] = append(found[at.lock], s)
 				}
@@ -103,11 +103,11 @@ func (s *Span) endAt(t time.Duration, why string) {
 
 func bySpan(a, b Span) int { return cmp.Or(cmp.Compare(a.OK, b.OK), cmp.Compare(a.Entry, b.Entry)) }
 
-func fatesOf(e history.Evidence) map[int]fate {
-	fates := map[int]fate{}
+func clientEventsOf(e history.Evidence) map[int]clientEvents {
+	events := map[int]clientEvents{}
 	for i := range e.Ops {
 		op := &e.Ops[i]
-		f := fates[op.Client]
+		f := events[op.Client]
 		switch {
 		case op.F == history.FLost:
 			loss := *op
@@ -122,14 +122,14 @@ func fatesOf(e history.Evidence) map[int]fate {
 		default:
 			continue
 		}
-		fates[op.Client] = f
+		events[op.Client] = f
 	}
-	return fates
+	return events
 }
 
-// note adds an operation to the diary, unless the operation never took effect, or took effect only
+// note adds an operation to the list, unless the operation never took effect, or took effect only
 // after the client's crash.
-func (d *diary) note(p *history.Pair, f fate) {
+func (d *ownerOps) note(p *history.Pair, f clientEvents) {
 	counts := p.Invoke
 	if p.Invoke.F != history.FRelease {
 		counts = p.Complete // an acquire or extension takes effect with its completion
@@ -150,7 +150,7 @@ func (d *diary) note(p *history.Pair, f fate) {
 // match matches each release with the latest unreleased ok acquire that has the same token.
 // If there is none, it takes the latest unreleased ok acquire, unless the token belongs to
 // an acquire of unknown outcome: then the release matches none.
-func (d *diary) match() {
+func (d *ownerOps) match() {
 	slices.SortFunc(d.acquires, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
 	slices.SortFunc(d.extends, func(a, b *history.Pair) int { return cmp.Compare(a.Complete.Index, b.Complete.Index) })
 	d.matched = make([]time.Duration, len(d.acquires))
@@ -195,7 +195,7 @@ type claim struct{ invoke, ok, end time.Duration }
 // claimed returns the periods for which the acquire p and the later extensions claim the
 // lock by the client's clock. An extension that is answered before the last period ends
 // prolongs this period; a later answer begins a new period.
-func (d *diary) claimed(p *history.Pair, f fate) []claim {
+func (d *ownerOps) claimed(p *history.Pair, f clientEvents) []claim {
 	due := p.Lease().Deadline
 	if due == 0 {
 		return []claim{{p.Invoke.Time, p.Complete.Time, Forever}}
@@ -218,7 +218,7 @@ func (d *diary) claimed(p *history.Pair, f fate) []claim {
 
 // cutoff returns the earlier of two times: the client's crash, and the notice that the
 // client lost the lock that it had acquired with p. It returns Forever if neither happened.
-func (f fate) cutoff(p *history.Pair, lock string, mode history.Mode) time.Duration {
+func (f clientEvents) cutoff(p *history.Pair, lock string, mode history.Mode) time.Duration {
 	end := Forever
 	if f.crash != nil {
 		end = f.crash.Time
@@ -235,7 +235,7 @@ func (f fate) cutoff(p *history.Pair, lock string, mode history.Mode) time.Durat
 
 // reaches returns the first instant, not before since, at which the client's wall clock
 // shows due or more. It goes through the periods between changes of the clock.
-func (f fate) reaches(due, since time.Duration) time.Duration {
+func (f clientEvents) reaches(due, since time.Duration) time.Duration {
 	start, ahead := time.Duration(0), time.Duration(0)
 	for i := 0; ; i++ {
 		stop := Forever

@@ -23,8 +23,8 @@ func (m *measure) orphaned() {
 			byKey[l.NodeKey()] = append(byKey[l.NodeKey()], l)
 		}
 	}
-	for _, lives := range byKey {
-		stood, cared := m.stood(lives), m.caredFor(lives)
+	for _, grants := range byKey {
+		stood, cared := m.stood(grants), m.caredFor(grants)
 		for _, s := range evidence.Subtract(stood, cared) {
 			lasted := s.To - s.From
 			if lasted <= orphanSlack {
@@ -41,9 +41,9 @@ func (m *measure) orphaned() {
 // as an orphan.
 const orphanSlack = 2 * time.Millisecond
 
-func (m *measure) stood(lives []*keyspace.Grant) []evidence.Interval {
+func (m *measure) stood(grants []*keyspace.Grant) []evidence.Interval {
 	var all []evidence.Interval
-	for _, l := range lives {
+	for _, l := range grants {
 		all = append(all, evidence.Interval{From: max(l.At.Lo, l.Came), To: min(m.replay.End, l.Until())})
 	}
 	return evidence.Merged(all)
@@ -51,10 +51,10 @@ func (m *measure) stood(lives []*keyspace.Grant) []evidence.Interval {
 
 // caredFor returns the times in which an owner of these grants attended to the lock, or ran the
 // operation that made its grant. An owner's times end at its crash.
-func (m *measure) caredFor(lives []*keyspace.Grant) []evidence.Interval {
+func (m *measure) caredFor(grants []*keyspace.Grant) []evidence.Interval {
 	var all []evidence.Interval
 	seen := map[evidence.ClientLock]bool{}
-	for _, l := range lives {
+	for _, l := range grants {
 		alive := m.replay.CrashOf(l.Client)
 		if p := m.replay.Operation(l.Op); m.replay.Has(l.Op) {
 			all = append(all, evidence.Interval{From: p.Invoke.Time, To: min(m.replay.DoneAt(p), alive)})

@@ -186,7 +186,7 @@ func (m *measure) waits() {
 		slices.Sort(times)
 	}
 	m.open, m.InVain = open, len(open)
-	m.tell()
+	m.sumWaits()
 	m.fairness()
 }
 
@@ -201,8 +201,8 @@ func (m *measure) reenters(p *history.Pair) bool {
 	return m.replay.Claims.Reentrant && m.replay.Attends(p.Invoke.Client, p.Invoke.Lock, p.Invoke.Time)
 }
 
-// tell sums up the waits that ended with a grant, and the grants to others during these waits.
-func (m *measure) tell() {
+// sumWaits sums up the waits that ended with a grant, and the grants to others during these waits.
+func (m *measure) sumWaits() {
 	for _, q := range m.ended {
 		m.lasted = append(m.lasted, q.till-q.since)
 		times := m.granted[q.lock]

@@ -60,7 +60,7 @@ algorithm, its claims and its flaws, each with the command that shows it.`,
 			case len(dirs) == 2:
 				return a.changes(dirs[0], dirs[1], f.json)
 			case len(f.beside) > 0:
-				return a.beside(append(dirs, f.beside...))
+				return a.sideBySide(append(dirs, f.beside...))
 			case f.recipes != "":
 				return recipesPage(dirs[0], f.recipes)
 			}
@@ -213,8 +213,8 @@ func (a *app) changes(before, after string, asJSON bool) error {
 	return reports.WriteChanges(a.stdout, c, old, now, a.screen(a.stdout))
 }
 
-// beside prints several stored campaigns as one matrix.
-func (a *app) beside(dirs []string) error {
+// sideBySide prints several stored campaigns as one matrix.
+func (a *app) sideBySide(dirs []string) error {
 	var all []campaign.Stored
 	for _, dir := range dirs {
 		s, err := a.load(dir)
@@ -223,7 +223,7 @@ func (a *app) beside(dirs []string) error {
 		}
 		all = append(all, s)
 	}
-	return reports.Beside(a.stdout, all...)
+	return reports.SideBySide(a.stdout, all...)
 }
 
 // recipesPage writes the recipes page to a file.

@@ -40,8 +40,8 @@ if tonumber(ARGV[2]) > 0 then
 end
 return redis.call('del', KEYS[1])`)
 
-// beside are locks with a second key, and locks whose commands do not name the key.
-func beside() []Stranger {
+// secondKeys are locks with a second key, and locks whose commands do not name the key.
+func secondKeys() []Stranger {
 	return []Stranger{
 		{ID: "permit-left", Doc: "a counter of two free permits: DECR takes a permit, INCR returns it; the permit of a dead owner is lost",
 			promises: func(c *history.Claims, _ int) { c.Permits, c.Recovery = permits, 0 }, bind: of(countDown)},

@@ -7,9 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// denying are locks that may report a failure although their command succeeded. The last of them
+// falseFailures are locks that may report a failure although their command succeeded. The last of them
 // undoes the command first, and so is right.
-func denying() []Stranger {
+func falseFailures() []Stranger {
 	return []Stranger{
 		{ID: "denies-release", Doc: "SET NX PX, compare and delete; the release reports ErrNotHeld even after it deleted the key", bind: of(deniesRelease)},
 		{ID: "errors-as-busy", Doc: "SET NX PX, compare and delete; the acquire reports every error as ErrBusy", bind: of(errorsAsBusy)},

@@ -12,8 +12,8 @@ import (
 // promised holds the expected verdicts on a lock. None may be unknown unless unseen or ends
 // is set.
 type promised struct {
-	// may lists the permitted violations. Under chaos all of them are permitted.
-	may []may
+	// allowed lists the permitted violations. Under chaos all of them are permitted.
+	allowed []allowed
 	// rows lists the required results.
 	rows []row
 	// unseen: the lock's grants cannot be observed, so the verdict on ownership may be unknown.
@@ -24,15 +24,15 @@ type promised struct {
 	// slow thins out the named schedules further, because the lock's trials take long: only each
 	// slow-th of those that stride chooses runs; 0 = all of them.
 	slow int
-	// odd is a second lease time with which the lock is tried, such as 1.5 s; 0 = none.
-	odd time.Duration
+	// secondTTL is a second lease time with which the lock is tried, such as 1.5 s; 0 = none.
+	secondTTL time.Duration
 	// hold is the mean duration of its critical sections; 0 for the default.
 	hold time.Duration
 }
 
-// may permits oracles to report violations by this cause under some faults. Without faults it
+// allowed permits oracles to report violations by this cause under some faults. Without faults it
 // permits them under any fault.
-type may struct {
+type allowed struct {
 	oracles []string
 	cause   checker.Cause
 	faults  []string
@@ -120,7 +120,7 @@ func (s subject) deviate(results *tally) []string {
 
 // allows reports whether the oracle may find this cause under the fault.
 func (p promised) allows(oracle string, c checker.Cause, fault string) bool {
-	return slices.ContainsFunc(p.may, func(m may) bool {
+	return slices.ContainsFunc(p.allowed, func(m allowed) bool {
 		return m.cause == c && slices.Contains(m.oracles, oracle) && (fault == mix || len(m.faults) == 0 || slices.Contains(m.faults, fault) || overran(fault) && slices.Contains(m.faults, "client-pause"))
 	})
 }

@@ -94,8 +94,8 @@ func subjects(t *testing.T) []subject {
 	}
 	for _, s := range All() {
 		add(s.Recipe(), s.ID, time.Second)
-		if table[s.ID].odd > 0 {
-			add(s.Recipe(), fmt.Sprint(s.ID, "-", table[s.ID].odd), table[s.ID].odd)
+		if table[s.ID].secondTTL > 0 {
+			add(s.Recipe(), fmt.Sprint(s.ID, "-", table[s.ID].secondTTL), table[s.ID].secondTTL)
 		}
 	}
 	for _, r := range peers.Recipes() {

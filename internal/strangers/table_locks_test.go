@@ -9,19 +9,19 @@ import (
 
 // table holds the expectations of each lock, by the id of its recipe.
 var table = map[string]promised{
-	"script-lock":    odder(promised{may: limits(), rows: append(shown(), holds("script-flush", "exclusion"))}),
+	"script-lock":    odder(promised{allowed: limits(), rows: append(requiredLimits(), holds("script-flush", "exclusion"))}),
 	"script-telling": odder(plain()),
 	"script-watchdog": odder(promised{
-		may:  all(limits(), renewed("client-pause", "node-pause")),
-		rows: shown(),
+		allowed: all(limits(), renewed("client-pause", "node-pause")),
+		rows:    requiredLimits(),
 	}),
 	"go-zero": odder(plain()),
 	"go-zero-one-handle": {
-		may:  all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
-		rows: append(shown(), finds("delay", "exclusion", checker.LateCommand)),
+		allowed: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
+		rows:    append(requiredLimits(), finds("delay", "exclusion", checker.LateCommand)),
 	},
 	"grants-everybody": {
-		may: all(limits(), wrong(checker.Race, "exclusion", "resource", "ownership")),
+		allowed: all(limits(), wrong(checker.Race, "exclusion", "resource", "ownership")),
 		rows: rows(under(columns, finds("", "exclusion", checker.Race)),
 			under([]string{"none", "client-pause"}, finds("", "resource", checker.Race)),
 			under([]string{"none", "client-pause"}, finds("", "ownership", checker.Race))),
@@ -31,7 +31,7 @@ var table = map[string]promised{
 	"token-uuid":        plain(),
 	"token-math-rand":   plain(),
 	"absolute-life": {
-		may: all(deadlines(), mistaken([]string{"client-skew"}, checker.ClientClock, "exclusion", "resource", "liveness")),
+		allowed: all(deadlines(), mistaken([]string{"client-skew"}, checker.ClientClock, "exclusion", "resource", "liveness")),
 		rows: []row{
 			finds("client-skew", "exclusion", checker.ClientClock), finds("client-pause", "resource", checker.LeaseOutlived),
 			finds("node-clock", "exclusion", checker.ServerClock), finds("eviction", "exclusion", checker.ServerLostKey),
@@ -40,26 +40,26 @@ var table = map[string]promised{
 	},
 
 	"half-life": {
-		may:  all(limits(), wrong(checker.ShortLease, beliefs...)),
-		rows: []row{finds("client-pause", "exclusion", checker.ShortLease), finds("slow-work", "resource", checker.ShortLease)},
+		allowed: all(limits(), wrong(checker.ShortLease, beliefs...)),
+		rows:    []row{finds("client-pause", "exclusion", checker.ShortLease), finds("slow-work", "resource", checker.ShortLease)},
 	},
 	"nine-tenths-life": {
-		may:  all(limits(), wrong(checker.ShortLease, beliefs...)),
-		rows: []row{finds("client-pause", "exclusion", checker.ShortLease)},
+		allowed: all(limits(), wrong(checker.ShortLease, beliefs...)),
+		rows:    []row{finds("client-pause", "exclusion", checker.ShortLease)},
 	},
 
 	"denies-release": {
-		may:  all(limits(), wrong(checker.FalseAnswer, "conduct")),
-		rows: under(columns, finds("", "conduct", checker.FalseAnswer)),
+		allowed: all(limits(), wrong(checker.FalseAnswer, "conduct")),
+		rows:    under(columns, finds("", "conduct", checker.FalseAnswer)),
 	},
 	"errors-as-busy": {
-		may:  all(limits(), mistaken(cutting, checker.FalseAnswer, "conduct")),
-		rows: append(shown(), under([]string{"lost-reply", "partition-replies"}, finds("", "conduct", checker.FalseAnswer))...),
+		allowed: all(limits(), mistaken(cutting, checker.FalseAnswer, "conduct")),
+		rows:    append(requiredLimits(), under([]string{"lost-reply", "partition-replies"}, finds("", "conduct", checker.FalseAnswer))...),
 	},
 	"errors-taken-back": plain(),
 
 	"script-loaded-once": {
-		may: all(limits(), wrong(checker.LeftFree, "liveness")),
+		allowed: all(limits(), wrong(checker.LeftFree, "liveness")),
 		rows: rows(
 			[]row{finds("client-pause", "exclusion", checker.LeaseOutlived), finds("node-clock", "exclusion", checker.ServerClock), finds("eviction", "exclusion", checker.ServerLostKey)},
 			under([]string{"script-flush", "node-restart", "failover", "split-brain"}, blocks("", checker.LeftFree)),
@@ -69,32 +69,32 @@ var table = map[string]promised{
 	"watch-multi":      plain(),
 	"watch-multi-both": plain(),
 	"multi-unwatched": {
-		may: all(limits(), mistaken([]string{"client-pause", "node-pause", "delay", "node-restart", "failover", "split-brain", "eviction", "node-clock"},
+		allowed: all(limits(), mistaken([]string{"client-pause", "node-pause", "delay", "node-restart", "failover", "split-brain", "eviction", "node-clock"},
 			checker.ForeignDelete, "ownership", "exclusion", "resource"),
 			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
-		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
+		rows: append(requiredLimits(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
 	},
 
 	"incr-owned": plain(),
 	"incr-del": {
-		may: all(limits(), mistaken([]string{"client-pause", "node-pause", "delay", "node-restart", "failover", "split-brain", "eviction", "node-clock"},
+		allowed: all(limits(), mistaken([]string{"client-pause", "node-pause", "delay", "node-restart", "failover", "split-brain", "eviction", "node-clock"},
 			checker.ForeignDelete, "ownership", "exclusion", "resource"),
 			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
-		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
+		rows: append(requiredLimits(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
 	},
 	"incr-decr": {
-		may: all(limits(), wrong(checker.NoExpiry, "liveness"),
+		allowed: all(limits(), wrong(checker.NoExpiry, "liveness"),
 			mistaken(cutting, checker.ForeignDelete, "ownership", "exclusion", "resource"),
 			mistaken([]string{"eviction", "node-clock"}, checker.ForeignDelete, "ownership", "exclusion", "resource"),
 			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
-		rows: append(shown(), blocks("node-clock", checker.NoExpiry), blocks("eviction", checker.NoExpiry), finds("client-pause", "ownership", checker.ForeignDelete)),
+		rows: append(requiredLimits(), blocks("node-clock", checker.NoExpiry), blocks("eviction", checker.NoExpiry), finds("client-pause", "ownership", checker.ForeignDelete)),
 	},
 
 	"set-xx": {
 		// A renewal by SET XX may replace another client's token. The checker counts that as
 		// deleting the other client's grant.
-		may:  all(limits(), renewed(cutting...), mistaken(append([]string{"eviction", "node-clock"}, cutting...), checker.ForeignDelete, "ownership", "exclusion", "resource")),
-		rows: append(shown(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
+		allowed: all(limits(), renewed(cutting...), mistaken(append([]string{"eviction", "node-clock"}, cutting...), checker.ForeignDelete, "ownership", "exclusion", "resource")),
+		rows:    append(requiredLimits(), finds("client-pause", "ownership", checker.ForeignDelete), finds("client-pause", "exclusion", checker.ForeignDelete)),
 	},
 
 	"redlock-parallel":   redlock("touch-2of3"),
@@ -105,77 +105,77 @@ var table = map[string]promised{
 		// The lock itself is at fault: a later reader gets only the rest of the creator's lease,
 		// although no clock jumps and no client is late. Under faults that make clocks jump, the
 		// checker cannot tell such a short lease from an outlived one.
-		may: all(limits(), wrong(checker.ShortLease, beliefs...), wrong(checker.Race, beliefs...),
+		allowed: all(limits(), wrong(checker.ShortLease, beliefs...), wrong(checker.Race, beliefs...),
 			mistaken([]string{"node-clock", "client-skew"}, checker.LeaseOutlived, beliefs...)),
 		rows: rows(under([]string{"none", "script-flush", "reset"}, finds("", "exclusion", checker.ShortLease)),
 			[]row{finds("none", "resource", checker.ShortLease)}),
 	},
-	"rw-zset": {may: limits(), rows: append(shown(),
+	"rw-zset": {allowed: limits(), rows: append(requiredLimits(),
 		// In this trial a key that nobody releases keeps clients out until its TTL is over.
 		finds("partition", "liveness", checker.OrphanedKey).in("read-write", "touch-2of3"))},
 
 	"rw-writers-first": plain(),
 
 	"fair-list": {
-		may:  all(limits(), wrong(checker.NoExpiry, "liveness")),
-		rows: []row{blocks("client-crash", checker.NoExpiry).in("mutex", "acquire.n0.1.sent-2of3"), finds("client-pause", "exclusion", checker.LeaseOutlived)},
+		allowed: all(limits(), wrong(checker.NoExpiry, "liveness")),
+		rows:    []row{blocks("client-crash", checker.NoExpiry).in("mutex", "acquire.n0.1.sent-2of3"), finds("client-pause", "exclusion", checker.LeaseOutlived)},
 	},
 	"fair-zset": {
-		may:  all(limits(), wrong(checker.NoExpiry, "liveness")),
-		rows: []row{blocks("client-crash", checker.NoExpiry).in("mutex", "acquire.n0.1.sent-2of3"), finds("client-pause", "exclusion", checker.LeaseOutlived)},
+		allowed: all(limits(), wrong(checker.NoExpiry, "liveness")),
+		rows:    []row{blocks("client-crash", checker.NoExpiry).in("mutex", "acquire.n0.1.sent-2of3"), finds("client-pause", "exclusion", checker.LeaseOutlived)},
 	},
 	"fair-timeouts": plain(),
 	"fair-patient":  plain(),
-	"handed-over":   {may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)), rows: shown()},
+	"handed-over":   {allowed: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)), rows: requiredLimits()},
 
 	"fence-before-lock": {
-		may: all(fenced(), wrong(checker.FenceRegressed, "fencing")),
+		allowed: all(fenced(), wrong(checker.FenceRegressed, "fencing")),
 		rows: []row{
 			finds("client-pause", "fencing", checker.FenceRegressed).in("mutex", "acquire.n0.2.before.free-1of2"),
 			finds("client-pause", "fencing", checker.FenceRegressed).in("mutex", "acquire.n0.2.before.within-1of2"),
 		},
 	},
 	"fence-after-lock": {
-		may:  all(fenced(), wrong(checker.FenceRegressed, "fencing"), wrong(checker.LeaseOutlived, "resource")),
-		rows: []row{finds("client-pause", "fencing", checker.FenceRegressed).in("mutex", "acquire.n0.2.before.free-1of2")},
+		allowed: all(fenced(), wrong(checker.FenceRegressed, "fencing"), wrong(checker.LeaseOutlived, "resource")),
+		rows:    []row{finds("client-pause", "fencing", checker.FenceRegressed).in("mutex", "acquire.n0.2.before.free-1of2")},
 	},
-	"fence-in-script": {may: fenced(), rows: []row{
+	"fence-in-script": {allowed: fenced(), rows: []row{
 		finds("none", "exclusion", checker.LeaseOutlived), finds("client-crash", "liveness", checker.OrphanedKey),
 		finds("node-restart", "fencing", checker.FenceRegressed), finds("eviction", "exclusion", checker.ServerLostKey),
 	}},
 
 	"owner-count": {
-		may: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...),
+		allowed: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...),
 			// A client's lease may end while the client waits for the reply to a re-entry.
 			mistaken([]string{"partition", "partition-requests", "partition-replies", "delay"}, checker.LeaseOutlived, beliefs...)),
-		rows: shown(),
+		rows: requiredLimits(),
 	},
 	"hash-of-locks": plain(),
 
 	"set-member": plain(),
 	"token-list": {
-		unseen: true,
-		may:    all(mistaken(losing, checker.Unclassified, beliefs...), mistaken(losing, checker.ServerLostKey, beliefs...), wrong(checker.NoExpiry, "liveness")),
+		unseen:  true,
+		allowed: all(mistaken(losing, checker.Unclassified, beliefs...), mistaken(losing, checker.ServerLostKey, beliefs...), wrong(checker.NoExpiry, "liveness")),
 		rows: []row{
 			{fault: "none", oracle: "ownership", result: checker.Unknown}, holds("none", "exclusion"),
 			blocks("client-crash", checker.NoExpiry),
 		},
 	},
 	"set-of-locks": {
-		may: all(mistaken(losing, checker.ServerLostKey, beliefs...), wrong(checker.NoExpiry, "liveness"),
+		allowed: all(mistaken(losing, checker.ServerLostKey, beliefs...), wrong(checker.NoExpiry, "liveness"),
 			mistaken(append([]string{"delay", "node-pause"}, losing...), checker.ForeignDelete, "ownership", "exclusion", "resource"),
 			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
 		rows: []row{blocks("client-crash", checker.NoExpiry), finds("eviction", "exclusion", checker.ServerLostKey)},
 	},
 
-	"semaphore": {may: permitted(), rows: semaphoreRows()},
-	"semaphore-one-too-many": {may: all(permitted(), wrong(checker.Race, "exclusion")), rows: []row{
+	"semaphore": {allowed: permitted(), rows: semaphoreRows()},
+	"semaphore-one-too-many": {allowed: all(permitted(), wrong(checker.Race, "exclusion")), rows: []row{
 		finds("none", "exclusion", checker.Race), holds("none", "liveness")}},
 
 	"permit-left": {
 		// A node that lost the count of free permits starts again with all permits free. Clients
 		// that give back permits of the lost count then raise it above the maximum.
-		may: all(permitted(), wrong(checker.NoExpiry, "liveness"),
+		allowed: all(permitted(), wrong(checker.NoExpiry, "liveness"),
 			mistaken(losing, checker.ForeignDelete, "ownership", "exclusion"), mistaken(losing, checker.Race, "exclusion")),
 		rows: []row{
 			blocks("lost-reply", checker.NoExpiry).in("mutex", "acquire.n0.2.before-2of3"),
@@ -188,7 +188,7 @@ var table = map[string]promised{
 	"last-owner":   plain(),
 	"at-least-for": plain(),
 
-	"redsync": {may: deadlines(), rows: []row{
+	"redsync": {allowed: deadlines(), rows: []row{
 		finds("client-pause", "resource", checker.LeaseOutlived), finds("node-clock", "exclusion", checker.ServerClock),
 		finds("eviction", "exclusion", checker.ServerLostKey), finds("failover", "exclusion", checker.ServerLostKey),
 		finds("client-crash", "liveness", checker.OrphanedKey),
@@ -198,9 +198,9 @@ var table = map[string]promised{
 	"rueidislock": {
 		// The library notices an unanswered renewal half a lease too late. It notices a
 		// lost connection, such as after a promotion, at once.
-		may:  all(limits(), renewed("client-pause", "node-pause", "partition", "partition-requests", "partition-replies", "delay", "lost-reply", "split-brain")),
-		slow: 6,
-		rows: append(slices.DeleteFunc(shown(), func(r row) bool { return r.fault == "failover" }),
+		allowed: all(limits(), renewed("client-pause", "node-pause", "partition", "partition-requests", "partition-replies", "delay", "lost-reply", "split-brain")),
+		slow:    6,
+		rows: append(slices.DeleteFunc(requiredLimits(), func(r row) bool { return r.fault == "failover" }),
 			finds("partition", "exclusion", checker.RenewalFailed).in("mutex", "read.n0.1.before-2of3")),
 	},
 }
@@ -209,7 +209,7 @@ var table = map[string]promised{
 // a schedule that pauses a client between its look at the clock and its use of the resource. The
 // client's deadline passes during the pause.
 func redlock(frozen string) promised {
-	return promised{may: deadlines(), rows: []row{
+	return promised{allowed: deadlines(), rows: []row{
 		finds("client-pause", "resource", checker.LeaseOutlived).in("mutex", frozen), finds("node-clock", "exclusion", checker.ServerClock),
 		finds("eviction", "exclusion", checker.ServerLostKey), finds("client-crash", "liveness", checker.OrphanedKey),
 		// In these two trials the attempts are granted, so the checker must not report that a key
@@ -222,15 +222,15 @@ func redlock(frozen string) promised {
 // fenced returns the limits of a lock whose resource refuses late writers. A late writer learns
 // only from the resource that it is late. A Redis that loses keys may also lose the counter of
 // fencing tokens.
-func fenced() []may {
+func fenced() []allowed {
 	return all(limits(), wrong(checker.LeaseOutlived, "exclusion"), mistaken(losing, checker.FenceRegressed, "fencing"),
 		mistaken(losing, checker.LeaseOutlived, "resource"))
 }
 
 // permitted returns the limits of a semaphore. They do not concern the resource, which holders
 // share by design.
-func permitted() []may {
-	return []may{
+func permitted() []allowed {
+	return []allowed{
 		{[]string{"exclusion"}, checker.LeaseOutlived, []string{"client-pause", "node-pause"}},
 		{[]string{"exclusion"}, checker.ServerLostKey, losing},
 		{[]string{"exclusion"}, checker.ServerClock, []string{"node-clock"}},

@@ -16,44 +16,44 @@ func overwritingTable() map[string]promised {
 		"number-overwritten": {
 			// A release never finds its own number. After a loss of keys, it may find
 			// another client's equal number.
-			may: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"), wrong(checker.Starved, "liveness"),
+			allowed: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"), wrong(checker.Starved, "liveness"),
 				mistaken(losing, checker.ForeignDelete, "exclusion", "resource", "ownership")),
 			rows: rows(everywhere("ownership", checker.Race), everywhere("liveness", checker.OrphanedKey)),
 		},
 		"worker-number": {
-			may: all(limits(), wrong(checker.Race, "exclusion", "resource", "ownership"),
+			allowed: all(limits(), wrong(checker.Race, "exclusion", "resource", "ownership"),
 				mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
 			rows: rows(everywhere("exclusion", checker.Race), everywhere("ownership", checker.Race)),
 		},
 		"fence-overwritten": {
 			// After a loss of keys, fences repeat, so that a release mistakes another
 			// client's fence for its own.
-			may: all(fenced(), wrong(checker.Race, "exclusion", "ownership"), wrong(checker.ForeignDelete, "exclusion", "ownership"),
+			allowed: all(fenced(), wrong(checker.Race, "exclusion", "ownership"), wrong(checker.ForeignDelete, "exclusion", "ownership"),
 				mistaken([]string{mix}, checker.FenceRegressed, "fencing")),
 			rows: rows(everywhere("exclusion", checker.Race), everywhere("ownership", checker.Race)),
 		},
 		"constant-overwritten": {
-			may:  all(limits(), wrong(checker.Race, beliefs...), wrong(checker.ForeignRenewal, "ownership")),
-			rows: []row{finds("none", "exclusion", checker.Race), finds("none", "ownership", checker.ForeignRenewal)},
+			allowed: all(limits(), wrong(checker.Race, beliefs...), wrong(checker.ForeignRenewal, "ownership")),
+			rows:    []row{finds("none", "exclusion", checker.Race), finds("none", "ownership", checker.ForeignRenewal)},
 		},
 		"owner-overwritten": {
-			may: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"),
+			allowed: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"),
 				mistaken([]string{"node-clock"}, checker.ServerClock, "liveness"),
 				mistaken([]string{"client-pause", "node-pause"}, checker.ForeignDelete, beliefs...)),
 			rows: rows(everywhere("ownership", checker.Race), everywhere("liveness", checker.OrphanedKey)),
 		},
 		"count-prolonged": {
-			may: all(limits(), wrong(checker.ForeignRenewal, "ownership"),
+			allowed: all(limits(), wrong(checker.ForeignRenewal, "ownership"),
 				mistaken(append([]string{mix}, stranding...), checker.ForeignRenewal, "liveness")),
 			rows: rows(everywhere("ownership", checker.ForeignRenewal),
 				[]row{blocks("client-crash", checker.ForeignRenewal), blocks("lost-reply", checker.ForeignRenewal)}),
 		},
 		"renamed":       plain(),
 		"reaped":        plain(),
-		"field-renewed": {may: all(limits(), renewed(cutting...)), rows: shown()},
+		"field-renewed": {allowed: all(limits(), renewed(cutting...)), rows: requiredLimits()},
 		"field-forgotten": {
 			ends: true,
-			may: all(limits(), renewed(cutting...), wrong(checker.Race, "exclusion", "resource", "ownership"),
+			allowed: all(limits(), renewed(cutting...), wrong(checker.Race, "exclusion", "resource", "ownership"),
 				mistaken([]string{"client-pause", "node-pause"}, checker.ForeignDelete, "exclusion", "resource", "ownership")),
 			rows: rows(everywhere("exclusion", checker.Race), everywhere("ownership", checker.Race)),
 		},

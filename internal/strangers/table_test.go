@@ -32,20 +32,20 @@ var beliefs = []string{"exclusion", "resource"}
 
 // limits returns the violations that no lease on one node can exclude. A holder that learns
 // too late, or never, that its lease has ended continues its work.
-func limits() []may { return rowsOf(locks.Limits(locks.Known{})) }
+func limits() []allowed { return rowsOf(locks.Limits(locks.Known{})) }
 
 // deadlines returns the limits of leases with a deadline. At the deadline a holder stops, but
 // commands that it has sent before still arrive. The deadline is an instant of the client's wall
 // clock.
-func deadlines() []may { return rowsOf(locks.Limits(locks.Known{Deadlines: true})) }
+func deadlines() []allowed { return rowsOf(locks.Limits(locks.Known{Deadlines: true})) }
 
 // rowsOf permits the violations of these flaws. It leaves out the flaws that concern renewing or
 // extending a lease: locks that renew permit these in their own entries of the table (renewed).
-func rowsOf(flaws []locks.Flaw) []may {
-	var rows []may
+func rowsOf(flaws []locks.Flaw) []allowed {
+	var rows []allowed
 	for _, f := range flaws {
 		if f.Cause != string(checker.RenewalFailed) && f.Oracle != "extension" {
-			rows = append(rows, may{[]string{f.Oracle}, checker.Cause(f.Cause), f.Also})
+			rows = append(rows, allowed{[]string{f.Oracle}, checker.Cause(f.Cause), f.Also})
 		}
 	}
 	return rows
@@ -53,15 +53,15 @@ func rowsOf(flaws []locks.Flaw) []may {
 
 // wrong permits a lock's mistake: these oracles may report violations by this cause under any
 // fault.
-func wrong(cause checker.Cause, oracles ...string) []may { return []may{{oracles, cause, nil}} }
+func wrong(cause checker.Cause, oracles ...string) []allowed { return []allowed{{oracles, cause, nil}} }
 
 // mistaken permits a lock's mistake: these oracles may report violations by this cause under these
 // faults.
-func mistaken(faults []string, cause checker.Cause, oracles ...string) []may {
-	return []may{{oracles, cause, faults}}
+func mistaken(faults []string, cause checker.Cause, oracles ...string) []allowed {
+	return []allowed{{oracles, cause, faults}}
 }
 
-func all(groups ...[]may) []may { return slices.Concat(groups...) }
+func all(groups ...[]allowed) []allowed { return slices.Concat(groups...) }
 
 // finds returns a row: in some trial under the fault, the oracle must find a violation by one of
 // these causes.
@@ -88,8 +88,8 @@ func (r row) in(workload, schedule string) row {
 	return r
 }
 
-// shown returns the limits of a lease on one node that named schedules must show.
-func shown() []row {
+// requiredLimits returns the limits of a lease on one node that named schedules must show.
+func requiredLimits() []row {
 	return []row{
 		finds("client-pause", "exclusion", checker.LeaseOutlived), finds("client-pause", "resource", checker.LeaseOutlived),
 		finds("node-clock", "exclusion", checker.ServerClock), finds("eviction", "exclusion", checker.ServerLostKey),
@@ -110,16 +110,16 @@ func under(faults []string, r row) []row {
 func rows(groups ...[]row) []row { return slices.Concat(groups...) }
 
 // plain returns the expectations of a lease on one node without a mistake.
-func plain() promised { return promised{may: limits(), rows: shown()} }
+func plain() promised { return promised{allowed: limits(), rows: requiredLimits()} }
 
 // odder adds trials with a lease of 1.5 s, for locks that might round it to whole seconds.
 func odder(p promised) promised {
-	p.odd = 1500 * time.Millisecond
+	p.secondTTL = 1500 * time.Millisecond
 	return p
 }
 
 // renewed permits what a watchdog adds to the limits: under these faults its renewals may fail, so
 // that a lease ends under its holder.
-func renewed(faults ...string) []may {
+func renewed(faults ...string) []allowed {
 	return mistaken(faults, checker.RenewalFailed, beliefs...)
 }

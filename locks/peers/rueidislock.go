@@ -138,9 +138,9 @@ func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 // Lock implements locks.Blocker. The library gives a lock up when its context ends, so this context must
 // outlive Lock. The end of ctx cancels the library's context only until the lock is held.
 func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
-	life, end := context.WithCancel(l.process)
+	lockCtx, end := context.WithCancel(l.process)
 	stop := context.AfterFunc(ctx, end)
-	held, giveUp, err := l.locker.WithContext(life, l.key)
+	held, giveUp, err := l.locker.WithContext(lockCtx, l.key)
 	if err != nil {
 		end()
 		return l.acquired(held, giveUp, err)

@@ -26,10 +26,10 @@ type clues struct {
 	freed, prolonged *clue
 	// late: a command that the finding names ran long after it was sent.
 	late bool
-	// lives: the keys have a TTL or should have one. renews: a watchdog prolongs the TTL. fenced:
+	// hasTTL: the keys have a TTL or should have one. renews: a watchdog prolongs the TTL. fenced:
 	// the lock claims to grant fencing tokens. deadlines: a holder has a deadline by its own clock.
 	// readers: it is a read-write lock.
-	lives, renews, fenced, deadlines, readers bool
+	hasTTL, renews, fenced, deadlines, readers bool
 	// nodes is how many nodes must grant the lock.
 	nodes                                    int
 	promoted, restarted, evicted, splitBrain bool
@@ -60,24 +60,24 @@ func (c clues) ungranted() bool {
 
 // ownDeadline reports whether only the holder's own clock mattered: a holder has a deadline by its
 // clock, Redis counts the TTL of the key, and the key's value is not a time.
-func (c clues) ownDeadline() bool { return c.deadlines && c.lives && c.tokens != aTime }
+func (c clues) ownDeadline() bool { return c.deadlines && c.hasTTL && c.tokens != aTime }
 
-// clue is a command that changed another client's key. looked: the sender had read the key before,
+// clue is a command that changed another client's key. readFirst: the sender had read the key before,
 // by a separate command of the same operation.
 type clue struct {
-	client         int
-	name           string
-	script, looked bool
-	acquiring      bool // the command belongs to an acquire
+	client            int
+	name              string
+	script, readFirst bool
+	acquiring         bool // the command belongs to an acquire
 }
 
 func (t *teller) clues() clues {
 	c := clues{
-		tokens: t.tokens.use, lives: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
+		tokens: t.tokens.use, hasTTL: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
 		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
 		extended: t.Finding.Account.What == account.ExtendedLate, unfenced: t.Finding.Account.What == account.FenceMissing,
 	}
-	for _, h := range t.told {
+	for _, h := range t.storyHolds {
 		g := t.grant(h)
 		var took []string
 		for _, x := range g.Commands {
@@ -151,7 +151,7 @@ func (t *teller) repeated() bool {
 // leased reports whether a key has a TTL or should have one. It should have one if the lock claims
 // to recover from a crash without the clients' clocks.
 func (t *teller) leased() bool {
-	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Became.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
+	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Keyspace.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
 }
 
 // acknowledged reports whether the command is a WAIT that enough replicas acknowledged.
@@ -195,14 +195,14 @@ func (t *teller) clue(x facts.Event) *clue {
 		return nil
 	}
 	return &clue{
-		client: x.Client, name: t.commandName(c), script: scripted(c), looked: t.looked(c),
+		client: x.Client, name: t.commandName(c), script: scripted(c), readFirst: t.readFirst(c),
 		acquiring: facts.OpOf(t.Ops, c.Op).F == history.FAcquire,
 	}
 }
 
-// looked reports whether the sender of a command had read a key on that node before, in the same
+// readFirst reports whether the sender of a command had read a key on that node before, in the same
 // operation.
-func (t *teller) looked(c history.Command) bool {
+func (t *teller) readFirst(c history.Command) bool {
 	return slices.ContainsFunc(t.Commands, func(o history.Command) bool {
 		return c.Op >= 0 && o.Op == c.Op && o.Client == c.Client && o.Node == c.Node && o.Sent < c.Sent && len(o.Args) > 0 &&
 			slices.Contains([]string{"GET", "HGET"}, strings.ToUpper(string(o.Args[0])))
@@ -214,7 +214,7 @@ func (t *teller) blindly(c history.Command) string {
 	switch {
 	case scripted(c) || len(c.Args) == 0:
 		return ""
-	case t.looked(c):
+	case t.readFirst(c):
 		return "; it had checked the key's owner before, by a separate command"
 	}
 	return "; it does not check whose key it removes"

@@ -12,13 +12,13 @@ import (
 // denied returns the steps that precede an operation's false answer: when the operation began, and
 // what its commands did. It returns none if the harm is of another kind.
 func (t *teller) denied() []Step {
-	told := t.Finding.Account
-	if !t.Finding.Denies() || len(told.Operations) == 0 {
+	a := t.Finding.Account
+	if !t.Finding.Denies() || len(a.Operations) == 0 {
 		return nil
 	}
-	op := told.Operations[0]
+	op := a.Operations[0]
 	verb, did := "acquire", "set the key"
-	if told.What == account.RemovalDenied {
+	if a.What == account.RemovalDenied {
 		verb, did = "release", "removed its key"
 	}
 	out := []Step{{At: op.From, Text: fmt.Sprintf("c%d began to %s %s", op.Client, verb, quoted(t.Finding.Lock)), Weight: turning}}
@@ -31,7 +31,7 @@ func (t *teller) denied() []Step {
 	}
 	first, _ := facts.CommandAt(t.Commands, commands[0])
 	text := fmt.Sprintf("c%d's %s %s on %s", first.Client, t.commandName(first), did, prose.List(t.nodesOf(commands)))
-	return append(out, Step{At: told.Since, Text: text, Weight: turning})
+	return append(out, Step{At: a.Since, Text: text, Weight: turning})
 }
 
 // nodesOf lists the nodes that the commands were sent to, each once.

@@ -28,7 +28,7 @@ func (t *teller) faultSteps() []Step {
 			continue
 		}
 		if text := t.windowWords(w); text != "" {
-			out = append(out, Step{At: t.struckAt(w), Text: text, Weight: struck})
+			out = append(out, Step{At: t.effectAt(w), Text: text, Weight: struck})
 		}
 	}
 	for _, s := range facts.Splits(t.Ops) {
@@ -38,7 +38,7 @@ func (t *teller) faultSteps() []Step {
 		}
 	}
 	for _, op := range t.Ops {
-		if op.Process != history.Nemesis || op.Window != nil || op.Time > t.lastCause() || !t.bears(op) || t.setsRight(op) {
+		if op.Process != history.Nemesis || op.Window != nil || op.Time > t.lastCause() || !t.belongsToStory(op) || t.setsRight(op) {
 			continue
 		}
 		if text := t.eventStep(op); text != "" {
@@ -54,9 +54,9 @@ func (t *teller) leftBehind(w facts.Window) bool {
 	return w.Lagged() && w.To >= t.Start
 }
 
-// bears reports whether an event belongs to the story: it happened after the story's start, or its
+// belongsToStory reports whether an event belongs to the story: it happened after the story's start, or its
 // effect lasted until that start.
-func (t *teller) bears(op history.Op) bool {
+func (t *teller) belongsToStory(op history.Op) bool {
 	if op.Client >= 0 && !slices.Contains(t.Cast, op.Client) {
 		return false
 	}
@@ -92,7 +92,7 @@ func (t *teller) windowWords(w facts.Window) string {
 		return freezeWords(w, until)
 	case w.Effect == history.Slowed:
 		return fmt.Sprintf("%s worked%s; its timers ran on", prose.List(clientNames(w.AimedAt())), until)
-	case t.toldByEvents(w):
+	case t.describedByEvents(w):
 		return ""
 	case w.Lagged() && t.cutOff(w):
 		return ""
@@ -146,9 +146,9 @@ func (t *teller) cutOff(w facts.Window) bool {
 	})
 }
 
-// toldByEvents reports whether the events of a fault describe all its effects: a crash, a clock's
+// describedByEvents reports whether the events of a fault describe all its effects: a crash, a clock's
 // jump, a node's death or return, an eviction, a split.
-func (t *teller) toldByEvents(w facts.Window) bool {
+func (t *teller) describedByEvents(w facts.Window) bool {
 	clients, nodes := w.AimedAt(), w.Servers()
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
 		switch kind := op.EventKind(); {
@@ -221,7 +221,7 @@ func (t *teller) setsRight(op history.Op) bool {
 			before = earlier
 		}
 	}
-	return before.Offset != 0 && t.bears(before)
+	return before.Offset != 0 && t.belongsToStory(before)
 }
 
 // sameClock reports whether op and earlier set the same clock.

@@ -90,7 +90,7 @@ func (t *teller) brokeIn() []Step {
 // overlapHarm returns false if the step of the second holder's grant describes the overlap.
 func (t *teller) overlapHarm(s *Step) bool {
 	x := t.Finding
-	if slices.ContainsFunc(t.told, t.intruder) {
+	if slices.ContainsFunc(t.storyHolds, t.intruder) {
 		return false
 	}
 	if len(x.Clients) == 2 && x.To > x.From {

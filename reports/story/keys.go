@@ -18,7 +18,7 @@ import (
 // nodes become one step.
 func (t *teller) keySteps() []Step {
 	var order []string
-	told := map[string]*repeated{}
+	steps := map[string]*repeated{}
 	for _, x := range t.Events {
 		if !t.concerns(x) {
 			continue
@@ -27,14 +27,14 @@ func (t *teller) keySteps() []Step {
 		if text == "" {
 			continue
 		}
-		if told[text] == nil {
-			order, told[text] = append(order, text), &repeated{first: x.At, most: map[string]int{}}
+		if steps[text] == nil {
+			order, steps[text] = append(order, text), &repeated{first: x.At, most: map[string]int{}}
 		}
-		told[text].add(x)
+		steps[text].add(x)
 	}
 	out := t.leftSteps()
 	for _, text := range order {
-		r := told[text]
+		r := steps[text]
 		s := Step{At: r.first, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
 		s.Group = r.lost // a loss joins the step about its node
 		out = append(out, s)
@@ -93,7 +93,7 @@ func (t *teller) leftSteps() []Step {
 	}
 	var out []Step
 	for _, s := range t.Spans {
-		if !slices.Contains(t.Cast, s.Owner) || !lasts(s, t.Finding) || t.toldAs(s) {
+		if !slices.Contains(t.Cast, s.Owner) || !lasts(s, t.Finding) || t.setByHold(s) {
 			continue
 		}
 		text := fmt.Sprintf("c%d's key was set on %s", s.Owner, s.Node)
@@ -113,10 +113,10 @@ func (t *teller) leftSteps() []Step {
 	return out
 }
 
-// toldAs reports whether the acquire of a hold in the story set the key. In that case, the hold
+// setByHold reports whether the acquire of a hold in the story set the key. In that case, the hold
 // already has a step.
-func (t *teller) toldAs(s facts.Span) bool {
-	return slices.ContainsFunc(t.told, func(h checker.Hold) bool {
+func (t *teller) setByHold(s facts.Span) bool {
+	return slices.ContainsFunc(t.storyHolds, func(h checker.Hold) bool {
 		return h.Client == s.Owner && h.From >= s.From && acquiredAt(t.Ops, h) <= s.From
 	})
 }
@@ -147,8 +147,8 @@ func (t *teller) keyWords(x facts.Event) string {
 		return ""
 	case x.Kind == facts.Expired:
 		return fmt.Sprintf("c%d's key expired {where}", x.Owner)
-	case x.Kind == facts.Lost && t.superseded(x) && t.heirWithout(x) != "":
-		return fmt.Sprintf("c%d's key was lost with %s: %s had never got it", x.Owner, x.Node, t.heirWithout(x))
+	case x.Kind == facts.Lost && t.superseded(x) && t.promotedWithoutKey(x) != "":
+		return fmt.Sprintf("c%d's key was lost with %s: %s had never got it", x.Owner, x.Node, t.promotedWithoutKey(x))
 	case x.Kind == facts.Lost && t.superseded(x):
 		return fmt.Sprintf("c%d's key was lost {where}", x.Owner)
 	case x.Kind == facts.Gone:
@@ -183,9 +183,9 @@ func (t *teller) standing(x facts.Event) string {
 	return ": it had none of its own"
 }
 
-// heirWithout returns the replica that was promoted after its primary had lost a key, if
+// promotedWithoutKey returns the replica that was promoted after its primary had lost a key, if
 // replication to it had stopped before the key was set; else "".
-func (t *teller) heirWithout(x facts.Event) string {
+func (t *teller) promotedWithoutKey(x facts.Event) string {
 	i := slices.IndexFunc(t.Ops, func(op history.Op) bool {
 		return op.F == history.FPromote && op.Node != x.Node && op.Time >= x.At
 	})
@@ -208,5 +208,5 @@ func (t *teller) heirWithout(x facts.Event) string {
 // superseded reports whether another client acquired the lock after a node had lost a key. If no
 // client did, a replica may still have had the key.
 func (t *teller) superseded(x facts.Event) bool {
-	return slices.ContainsFunc(t.told, func(h checker.Hold) bool { return h.From > x.At && h.Client != x.Owner })
+	return slices.ContainsFunc(t.storyHolds, func(h checker.Hold) bool { return h.From > x.At && h.Client != x.Owner })
 }

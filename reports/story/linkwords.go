@@ -51,9 +51,9 @@ func (t *teller) linkWords(w facts.Window, until string) string {
 	return each(func(g linkGroup) string { return "nothing that " + g.clients + " sent reached " + g.nodes }) + until
 }
 
-// struckAt returns when a fault had its effect. A lost reply is dated after its command ran,
+// effectAt returns when a fault had its effect. A lost reply is dated after its command ran,
 // although the fault struck the link before the command was sent.
-func (t *teller) struckAt(w facts.Window) time.Duration {
+func (t *teller) effectAt(w facts.Window) time.Duration {
 	if w.Effect != history.ReplyLost {
 		return w.From
 	}

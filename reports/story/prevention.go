@@ -65,11 +65,11 @@ var remedies = map[checker.Cause][]remedy{
 	checker.ForeignDelete: {
 		{func(c clues) bool { return c.readers }, say("a record for every reader, a field of a hash or a member of a set, so that a release removes only its own")},
 		{func(c clues) bool { return c.freed != nil && c.freed.acquiring }, say("not removing a key that looks stale but letting it expire: between the check and the DEL it may become another client's key")},
-		{func(c clues) bool { return c.freed != nil && c.freed.looked && !c.freed.acquiring }, func(c clues) string {
+		{func(c clues) bool { return c.freed != nil && c.freed.readFirst && !c.freed.acquiring }, func(c clues) string {
 			return fmt.Sprintf("comparing and deleting in one Lua script: c%d checked the key's owner and removed the key by two commands; between them the key became another client's", c.freed.client)
 		}},
 		{func(c clues) bool {
-			return !c.readers && (c.freed == nil || !c.freed.looked && !c.freed.acquiring && (!c.freed.script || c.named()))
+			return !c.readers && (c.freed == nil || !c.freed.readFirst && !c.freed.acquiring && (!c.freed.script || c.named()))
 		}, say("an owner check on release: one Lua script that compares the key's value with the releaser's token and only then deletes it")},
 		ownToken,
 		tokenPerAttempt,
@@ -128,8 +128,8 @@ var remedies = map[checker.Cause][]remedy{
 		{always, say("a key in Redis that the acquire sets only if it is absent (SET NX PX): what one process keeps in its own memory keeps no other process out")},
 	},
 	checker.NoExpiry: {
-		{func(c clues) bool { return !c.lives }, say("a lease: a TTL on the key, set by the command that takes the lock, " + oneCommand)},
-		{func(c clues) bool { return c.lives }, say("setting the key and its TTL by one command, " + oneCommand + ", instead of two between which a client can die or its connection break")},
+		{func(c clues) bool { return !c.hasTTL }, say("a lease: a TTL on the key, set by the command that takes the lock, " + oneCommand)},
+		{func(c clues) bool { return c.hasTTL }, say("setting the key and its TTL by one command, " + oneCommand + ", instead of two between which a client can die or its connection break")},
 	},
 	checker.LateCommand: {
 		tokenPerAttempt,

@@ -56,7 +56,7 @@ const MaxSteps = 9
 func Tell(f Focus) Story {
 	t := newTeller(f)
 	steps := slices.Concat(
-		t.looks(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.denied(), t.harm(), t.touches(),
+		t.earlierCommandSteps(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.denied(), t.harm(), t.touches(),
 	)
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	return Story{Steps: shorten(joined(steps)), Broken: broken(f), Prevented: t.prevented()}
@@ -65,13 +65,13 @@ func Tell(f Focus) Story {
 // teller holds the data that several parts of a story share.
 type teller struct {
 	Focus
-	told   []checker.Hold // the holds that belong to the story
-	tokens tokens
+	storyHolds []checker.Hold // the holds that belong to the story
+	tokens     tokens
 }
 
 func newTeller(f Focus) *teller {
 	t := &teller{Focus: f, tokens: readTokens(f.Evidence, f.Pairs)}
-	t.told = t.holdsToTell()
+	t.storyHolds = t.holdsInStory()
 	if f.Finding.Blocks() {
 		t.Start = t.blockedFrom()
 	}
@@ -142,10 +142,10 @@ func broken(f Focus) string {
 	return "None: nothing failed. The lock's own steps did it."
 }
 
-// holdsToTell returns the holds in the harm, the holds that the finding and its commands name, and
+// holdsInStory returns the holds in the harm, the holds that the finding and its commands name, and
 // the last hold of each of the story's clients before the finding. For a blockage, it returns the
 // holds that led to the blockage and the hold that ended it.
-func (t *teller) holdsToTell() []checker.Hold {
+func (t *teller) holdsInStory() []checker.Hold {
 	var holds []checker.Hold
 	x := t.Finding
 	blocked := x.Blocks()
@@ -204,7 +204,7 @@ func (t *teller) blockedFrom() time.Duration {
 			start = min(start, c.Sent)
 		}
 	}
-	for _, h := range t.told {
+	for _, h := range t.storyHolds {
 		start = min(start, acquiredAt(t.Ops, h))
 	}
 	return start
@@ -220,14 +220,14 @@ func (t *teller) holds() []Step {
 	var out []Step
 	x := t.Finding
 	first := true
-	for _, h := range t.told {
+	for _, h := range t.storyHolds {
 		g := t.grant(h)
 		text := fmt.Sprintf("c%d acquired %s", h.Client, quoted(h.Lock))
 		named := len(text)
 		if h.Mode != "" {
 			text += fmt.Sprintf(" to %s", h.Mode)
 		}
-		if len(g.Nodes) > 0 && (t.apart(t.told) || first && len(g.Nodes) > 1) {
+		if len(g.Nodes) > 0 && (t.apart(t.storyHolds) || first && len(g.Nodes) > 1) {
 			text += " on " + prose.List(g.Nodes)
 		}
 		if first {
@@ -278,13 +278,13 @@ func (t *teller) intruder(h checker.Hold) bool {
 // reply may arrive first.
 func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	x := t.Finding
-	i := slices.IndexFunc(t.told, t.intruder)
+	i := slices.IndexFunc(t.storyHolds, t.intruder)
 	if i < 0 {
 		return 0, false
 	}
 	granted := func(h checker.Hold) time.Duration { return cmp.Or(t.grant(h).At, h.From) }
-	late := t.told[i]
-	for _, o := range t.told {
+	late := t.storyHolds[i]
+	for _, o := range t.storyHolds {
 		if o.Client == x.Clients[1] && o.From <= x.From && x.From < o.To && granted(o) > granted(late) {
 			late = o
 		}
@@ -346,5 +346,5 @@ func (t *teller) lifeOf(h checker.Hold) (life time.Duration, seen bool) {
 	if !ok {
 		return 0, false
 	}
-	return t.Became.LifeOf(acquire.Invoke.Index)
+	return t.Keyspace.TTLOf(acquire.Invoke.Index)
 }

@@ -198,17 +198,17 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	return out
 }
 
-// looks returns steps about what clients saw before they took the lock, if taking it needed several
-// commands.
-func (t *teller) looks() []Step {
+// earlierCommandSteps returns steps about what clients saw before they took the lock, if taking it
+// needed several commands.
+func (t *teller) earlierCommandSteps() []Step {
 	var out []Step
-	for _, h := range t.told {
+	for _, h := range t.storyHolds {
 		g := t.grant(h)
 		if t.Finding.Blocks() || !slices.Contains(t.Finding.Clients, h.Client) || h.To < t.Finding.From {
 			continue
 		}
 		for _, c := range g.Commands[:max(0, len(g.Commands)-1)] {
-			if text := t.look(c); text != "" {
+			if text := t.earlierCommandText(c); text != "" {
 				out = append(out, Step{At: c.Served, Text: text, Weight: part})
 				break
 			}
@@ -217,8 +217,8 @@ func (t *teller) looks() []Step {
 	return out
 }
 
-// look describes what a command of an acquire saw or did; "" if the command explains nothing.
-func (t *teller) look(c history.Command) string {
+// earlierCommandText describes what a command of an acquire saw or did; "" if the command explains nothing.
+func (t *teller) earlierCommandText(c history.Command) string {
 	name := t.commandName(c)
 	switch {
 	case name == "EXISTS" && c.Reply == "0", (name == "GET" || name == "HGET") && c.Reply == "nil":

@@ -64,7 +64,7 @@ func livesOf(h checker.Hold, f story.Focus) map[string]time.Duration {
 	granted := grantedBy(h, f)
 	var grants []*keyspace.Grant
 	mortal := func(g *keyspace.Grant) bool { return g.TermAt(g.At.Hi).Mortal }
-	for _, g := range f.Became.Grants {
+	for _, g := range f.Keyspace.Grants {
 		mine := g.Client == h.Client && !g.Refused && (slices.Contains(granted, g.Op) || g.At.Hi > h.From && g.At.Hi < h.To && g.Lock == h.Lock)
 		if mine {
 			grants = append(grants, g)

@@ -15,7 +15,7 @@ func (p *painter) barLabel(i int, b bar) {
 	k := barSamples[b.Style].stroke
 	mid := (bottom+top)/2 + 1 - k.low
 	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YCenter)
-	beside := k.low == 0 // the bar fills its lane
+	fillsLane := k.low == 0 // the bar fills its lane
 	w := sty.Width(b.Label)
 	switch right, left := x1+3, p.at(b.From)-3-w; {
 	case b.Label == "", k.half > 0 && 2*k.half < svg.FontSmall:
@@ -29,7 +29,7 @@ func (p *painter) barLabel(i int, b bar) {
 		case barGone, barUnknown:
 			p.pen.Box(svg.Wash, x0-2, mid-5, x0+w+2, mid+4) // hides the hatching
 		}
-	case !beside:
+	case !fillsLane:
 		return
 	case right+w <= p.at(p.To) && p.clear(i, b, right, right+w):
 		x0 = right
@@ -38,7 +38,7 @@ func (p *painter) barLabel(i int, b bar) {
 	default:
 		return
 	}
-	if beside {
+	if fillsLane {
 		p.written[i] = append(p.written[i], [2]vg.Length{x0, x0 + w})
 	}
 	p.pen.Text(sty, x0, mid, b.Label)

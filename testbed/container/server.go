@@ -86,7 +86,7 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 		leave()
 		return nil, err
 	}
-	s.stop = context.AfterFunc(ctx, func() { _ = s.signal() }) // ignore the error: Kill and Close check whether the server has ended
+	s.stop = context.AfterFunc(ctx, func() { _ = s.sigkill() }) // ignore the error: Kill and Close check whether the server has ended
 	if err := s.await(watching); err != nil {
 		if kerr := s.Kill(); kerr != nil {
 			err = errors.Join(err, kerr)
@@ -105,9 +105,9 @@ func (b *box) start(ctx context.Context, o live.ServerOptions) (*server, error) 
 // cancels ctx, if the engine needs longer than callTimeout to start the container.
 func (s *server) begin(ctx context.Context) (err error) {
 	// Use a timer, not a deadline of ctx: the goroutines that watch the server go on using ctx.
-	patience := time.AfterFunc(callTimeout, s.leave)
+	timeout := time.AfterFunc(callTimeout, s.leave)
 	defer func() {
-		if !patience.Stop() && err != nil {
+		if !timeout.Stop() && err != nil {
 			err = fmt.Errorf("start the container: the engine has not done it within %v: %w", callTimeout, context.DeadlineExceeded)
 		}
 	}()
@@ -125,8 +125,8 @@ func (s *server) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// outputPatience bounds the wait for the last output of a container that has ended.
-const outputPatience = 5 * time.Second
+// outputTimeout bounds the wait for the last output of a container that has ended.
+const outputTimeout = 5 * time.Second
 
 // follow logs the output until the container ends, and notes how the container ended.
 func (s *server) follow(output client.HijackedResponse, end client.ContainerWaitResult) {
@@ -140,12 +140,12 @@ func (s *server) follow(output client.HijackedResponse, end client.ContainerWait
 	select {
 	case r := <-end.Result:
 		how = fmt.Sprintf("exit status %d", r.StatusCode)
-		patience := time.NewTimer(outputPatience)
+		timeout := time.NewTimer(outputTimeout)
 		select {
 		case <-read:
-		case <-patience.C:
+		case <-timeout.C:
 		}
-		patience.Stop()
+		timeout.Stop()
 	case err := <-end.Error:
 		how = "lost sight of its container: " + err.Error()
 	}
@@ -159,11 +159,11 @@ func (s *server) follow(output client.HijackedResponse, end client.ContainerWait
 	close(s.exited)
 }
 
-// pollInterval is the time between two PINGs to a new server. answerPatience is the time limit for
+// pollInterval is the time between two PINGs to a new server. pingTimeout is the time limit for
 // each answer.
 const (
-	pollInterval   = 5 * time.Millisecond
-	answerPatience = time.Second
+	pollInterval = 5 * time.Millisecond
+	pingTimeout  = time.Second
 )
 
 // await waits until the server answers at its published port. The port may change with each start.
@@ -195,12 +195,12 @@ func (s *server) orEnd(err error) error {
 // answers reports whether a server answers PING. The container's port accepts connections
 // before the server does.
 func answers(addr string) bool {
-	c, err := net.DialTimeout("tcp4", addr, answerPatience)
+	c, err := net.DialTimeout("tcp4", addr, pingTimeout)
 	if err != nil {
 		return false
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(answerPatience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(pingTimeout)); err != nil {
 		return false
 	}
 	if _, err := io.WriteString(c, "PING\r\n"); err != nil {
@@ -220,8 +220,8 @@ func (s *server) order(what string, do func(context.Context, client.APIClient) e
 	return nil
 }
 
-// signal sends SIGKILL.
-func (s *server) signal() error {
+// sigkill sends SIGKILL.
+func (s *server) sigkill() error {
 	return s.order("kill", func(ctx context.Context, c client.APIClient) error {
 		_, err := c.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: "SIGKILL"})
 		return err
@@ -287,20 +287,20 @@ func (s *server) Plug() error {
 // Kill implements live.Server.
 func (s *server) Kill() error {
 	s.stop()
-	if err := s.signal(); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // conflict: the server has ended
+	if err := s.sigkill(); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) { // conflict: the server has ended
 		return err
 	}
 	s.end()
 	return nil
 }
 
-// endPatience bounds how long the engine may take to report a killed container's end.
-const endPatience = 30 * time.Second
+// endTimeout bounds how long the engine may take to report a killed container's end.
+const endTimeout = 30 * time.Second
 
 // end waits for the goroutines that watch the server.
 func (s *server) end() {
-	patience := time.AfterFunc(endPatience, s.leave)
-	defer patience.Stop()
+	timeout := time.AfterFunc(endTimeout, s.leave)
+	defer timeout.Stop()
 	s.watch.Wait()
 	s.leave()
 }

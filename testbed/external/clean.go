@@ -26,7 +26,7 @@ func (s *server) clean() error {
 	if len(names) == 0 {
 		return nil
 	}
-	// Do not use the trial's context, which may have ended. ask bounds the time by patience.
+	// Do not use the trial's context, which may have ended. ask bounds the time by replyTimeout.
 	err := s.ask(context.Background(), func(ctx context.Context, c *redis.Client) error {
 		if _, err := remove(ctx, c, names); err != nil {
 			return err

@@ -40,12 +40,12 @@ func newServer(t target, prefix string) *server {
 	return &server{target: t, guard: newGuard(prefix), exited: make(chan struct{})}
 }
 
-// patience bounds how long the server may take to answer the testbed's own commands.
-const patience = 10 * time.Second
+// replyTimeout bounds how long the server may take to answer the testbed's own commands.
+const replyTimeout = 10 * time.Second
 
 // Dial implements live.Remote. It connects and logs in.
 func (s *server) Dial(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
 	if err != nil {
@@ -107,9 +107,9 @@ func (s *server) say(raw net.Conn, in *bufio.Reader, args ...string) error {
 	return nil
 }
 
-// ask is talk with the time limit patience.
+// ask is talk with the time limit replyTimeout.
 func (s *server) ask(ctx context.Context, exchange func(context.Context, *redis.Client) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	return s.talk(ctx, exchange)
 }
@@ -122,7 +122,7 @@ func (s *server) talk(ctx context.Context, exchange func(context.Context, *redis
 	if err != nil {
 		return err
 	}
-	o := testbed.RedisOptions(s.addr, patience)
+	o := testbed.RedisOptions(s.addr, replyTimeout)
 	o.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		if c := first; c != nil {
 			first = nil

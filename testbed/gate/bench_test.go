@@ -24,7 +24,7 @@ import (
 // a goroutine of its own, as the simulation's nodes do.
 type okay struct {
 	net.Conn                   // nil: the gate calls only methods that okay defines
-	requests chan resp.Message // the reply to each request
+	replies  chan resp.Message // the reply to each request
 	ended    chan struct{}
 	once     sync.Once
 
@@ -37,7 +37,7 @@ type okay struct {
 var fine, unknown = resp.Message("+OK\r\n"), resp.Message("-ERR unknown command\r\n")
 
 func newOkay() *okay {
-	o := &okay{requests: make(chan resp.Message, 1024), ended: make(chan struct{})}
+	o := &okay{replies: make(chan resp.Message, 1024), ended: make(chan struct{})}
 	o.ready.L = &o.mu
 	return o
 }
@@ -45,7 +45,7 @@ func newOkay() *okay {
 func (o *okay) serve(reply func(resp.Message)) {
 	for {
 		select {
-		case m := <-o.requests:
+		case m := <-o.replies:
 			reply(m)
 		case <-o.ended:
 			return
@@ -62,9 +62,9 @@ func (o *okay) put(m resp.Message) {
 
 func (o *okay) Write(p []byte) (int, error) {
 	if bytes.Contains(p, []byte("hello")) {
-		o.requests <- unknown
+		o.replies <- unknown
 	} else {
-		o.requests <- fine
+		o.replies <- fine
 	}
 	return len(p), nil
 }

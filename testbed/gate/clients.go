@@ -34,13 +34,13 @@ func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 	g.mu.Unlock()
 	if g.outside() {
 		if err := g.processes.Freeze(client); err != nil {
-			g.resume(cl, p)
+			g.endPause(cl, p)
 			return nil, err
 		}
 	}
 	return func(context.Context) (int, error) {
 		var err error
-		if g.resume(cl, p) && g.outside() {
+		if g.endPause(cl, p) && g.outside() {
 			err = g.processes.Thaw(client)
 		}
 		g.mu.Lock()
@@ -49,15 +49,15 @@ func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 	}, nil
 }
 
-// resume ends a pause, and reports whether it was still in force.
-func (g *Gate) resume(cl *gateClient, p *pause) (ended bool) {
+// endPause ends a pause, and reports whether it was still in force.
+func (g *Gate) endPause(cl *gateClient, p *pause) (ended bool) {
 	g.mu.Lock()
 	at := slices.Index(cl.pauses, p)
 	var leaving []net.Conn
 	if at >= 0 {
 		cl.pauses = slices.Delete(cl.pauses, at, at+1)
 		if len(cl.pauses) == 0 {
-			leaving = cl.resumed()
+			leaving = cl.thaw()
 		}
 	}
 	g.unlock()
@@ -67,11 +67,11 @@ func (g *Gate) resume(cl *gateClient, p *pause) (ended bool) {
 	return at >= 0
 }
 
-// resumed lets the client go on after its last pause. It postpones the client's deadlines by
+// thaw lets the client go on after its last pause. It postpones the client's deadlines by
 // the length of the pause, so that a reply that came in time does not time out. If the client
-// closed connections during the pause, resumed returns their inner connections, which the
+// closed connections during the pause, thaw returns their inner connections, which the
 // caller closes.
-func (cl *gateClient) resumed() (leaving []net.Conn) {
+func (cl *gateClient) thaw() (leaving []net.Conn) {
 	now := time.Now()
 	staying := cl.conns[:0:0]
 	for _, c := range cl.conns {

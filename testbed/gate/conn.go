@@ -249,7 +249,7 @@ func (c *Conn) send(m resp.Message, args []history.Bytes) error {
 	broadcast(&c.wake)
 	if err != nil {
 		sent.clientDone = true
-		c.settle(sent)
+		c.finalize(sent)
 		return err
 	}
 	return c.mayWrite()

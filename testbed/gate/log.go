@@ -142,9 +142,9 @@ func (g *Gate) Number() {
 	}
 }
 
-// settle makes the command's outcome final if the client's side is done with the command and,
+// finalize makes the command's outcome final if the client's side is done with the command and,
 // on an observed connection, the node's side is done, too. mu is held.
-func (c *Conn) settle(r *record) {
+func (c *Conn) finalize(r *record) {
 	if r.ended || !r.clientDone || c.observed && !r.served && !c.nodeDone {
 		return
 	}
@@ -156,10 +156,10 @@ func (c *Conn) settle(r *record) {
 	c.gate.ended = append(c.gate.ended, r)
 }
 
-// settleAll calls settle for each of the connection's commands. mu is held.
-func (c *Conn) settleAll() {
+// finalizeAll calls finalize for each of the connection's commands. mu is held.
+func (c *Conn) finalizeAll() {
 	for _, r := range slices.Clone(c.records.Live()) {
-		c.settle(r)
+		c.finalize(r)
 	}
 }
 
@@ -169,7 +169,7 @@ func (c *Conn) clientEnded() {
 	for _, r := range c.records.Live() {
 		r.clientDone = !r.unread // an unread reply is in the process's socket already
 	}
-	c.settleAll()
+	c.finalizeAll()
 }
 
 // unlock releases mu and passes on the commands that have ended, unless the gate is
@@ -270,7 +270,7 @@ func (c *Conn) Served(number int, reply resp.Message) {
 	defer c.gate.unlock()
 	if r := c.record(number); r != nil {
 		r.Served, r.Reply, r.served = c.gate.clock(), reply.Compact(), true
-		c.settle(r)
+		c.finalize(r)
 	}
 }
 
@@ -280,5 +280,5 @@ func (c *Conn) NodeEnded() {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
 	c.nodeDone = true
-	c.settleAll()
+	c.finalizeAll()
 }

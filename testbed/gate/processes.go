@@ -47,5 +47,5 @@ func (c *Conn) unfreeze() {
 			r.unread, r.clientDone, r.Replied = false, true, c.gate.clock()
 		}
 	}
-	c.settleAll()
+	c.finalizeAll()
 }

@@ -145,7 +145,7 @@ func (c *Conn) admit(a arrival) {
 		} else {
 			r.Replied = c.gate.clock()
 			r.clientDone = true
-			c.settle(r)
+			c.finalize(r)
 		}
 	}
 	c.in = append(c.in, a.m...)

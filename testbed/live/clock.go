@@ -32,7 +32,7 @@ type (
 )
 
 // nodeClocks implements testbed.NodeClocks.
-type nodeClocks struct{ of *env }
+type nodeClocks struct{ env *env }
 
 var (
 	_ testbed.NodeClocks = nodeClocks{}
@@ -73,7 +73,7 @@ func (n *node) clockFile() string {
 // primary drops its replicas, which reconnect at once. After a jump back a node does not sync its
 // append-only file until the clock reaches its former time.
 func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
-	n, err := w.of.node(node)
+	n, err := w.env.node(node)
 	if err != nil {
 		return 0, err
 	}
@@ -119,13 +119,13 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 const (
 	// clockSlack is the tolerated error of a node's clock.
 	clockSlack = 10 * time.Millisecond
-	// clockPatience bounds how long a node may take to show the new time.
-	clockPatience = time.Second
+	// clockTimeout bounds how long a node may take to show the new time.
+	clockTimeout = time.Second
 )
 
 // awaitClock returns when the node's clock is ahead of this machine's by offset.
 func awaitClock(ctx context.Context, c *redis.Client, offset time.Duration) error {
-	for end := time.Now().Add(clockPatience); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(clockTimeout); ; time.Sleep(time.Millisecond) {
 		before := time.Now().Round(0).Add(offset)
 		shown, err := c.Time(ctx).Result()
 		after := time.Now().Round(0).Add(offset)

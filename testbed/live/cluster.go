@@ -103,7 +103,7 @@ func (e *env) form(ctx context.Context) error {
 	}
 	forming, fctx := errgroup.WithContext(ctx)
 	for i, n := range e.nodes {
-		forming.Go(func() error { return e.settle(fctx, n, e.nodes[i%testbed.Masters]) })
+		forming.Go(func() error { return e.joinCluster(fctx, n, e.nodes[i%testbed.Masters]) })
 	}
 	if err := forming.Wait(); err != nil {
 		return err
@@ -158,9 +158,9 @@ func (e *env) introduce(ctx context.Context) error {
 	return nil
 }
 
-// settle waits until n knows all other nodes, makes n a replica of master unless n is master, and
+// joinCluster waits until n knows all other nodes, makes n a replica of master unless n is master, and
 // waits until n reports that the cluster works.
-func (e *env) settle(ctx context.Context, n, master *node) error {
+func (e *env) joinCluster(ctx context.Context, n, master *node) error {
 	var lacks error
 	err := n.ask(ctx, func(c *redis.Client) error {
 		lacks = until(ctx, func() (string, error) { return e.acquainted(ctx, c) })

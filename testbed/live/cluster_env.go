@@ -79,7 +79,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	if e.frozen(old) {
 		return nil
 	}
-	if err := e.step(ctx, old); err != nil {
+	if err := e.awaitStepDown(ctx, old); err != nil {
 		return fmt.Errorf("promote %s: %w", node, err)
 	}
 	e.follow(ctx, e.shardOf(n), n)
@@ -201,7 +201,7 @@ func (e clusterEnv) silence(ctx context.Context, node string, how func(context.C
 		return undo, err
 	}, func(ctx context.Context) error {
 		e.freeze(n, -1)
-		return e.step(ctx, n)
+		return e.awaitStepDown(ctx, n)
 	})
 }
 
@@ -219,8 +219,8 @@ func (c *cluster) frozen(n *node) bool {
 	return c.pauses[n] > 0
 }
 
-// step waits until n has stepped down, if another master was elected in its place.
-func (e clusterEnv) step(ctx context.Context, n *node) error {
+// awaitStepDown waits until n has stepped down, if another master was elected in its place.
+func (e clusterEnv) awaitStepDown(ctx context.Context, n *node) error {
 	old, present := e.rivals(n)
 	if _, err := n.running(); err != nil || old != n || present == n {
 		return nil
@@ -277,5 +277,5 @@ func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	return e.elections.disturb(ctx, between, l, d, otherwise, how)
 }
 
-// turnPatience bounds how long a migration waits for the turns (node.turn) of its nodes.
-const turnPatience = 5 * time.Second
+// turnTimeout bounds how long a migration waits for the turns (node.turn) of its nodes.
+const turnTimeout = 5 * time.Second

@@ -52,8 +52,8 @@ func (l *elections) OnElection(record func(history.Op)) {
 	l.early = nil
 }
 
-// tell records an event. The caller holds mu.
-func (l *elections) tell(op history.Op) {
+// report records an event. The caller holds mu.
+func (l *elections) report(op history.Op) {
 	op.Process = history.Nemesis
 	if l.record == nil {
 		l.early = append(l.early, op)
@@ -67,7 +67,7 @@ func (l *elections) tell(op history.Op) {
 func (l *elections) elected(s *shard, n *node) {
 	lost := s.present().name
 	if !l.explains() {
-		l.tell(history.Op{Client: history.NoClient, F: history.FElection, Node: lost})
+		l.report(history.Op{Client: history.NoClient, F: history.FElection, Node: lost})
 	}
 	l.replaced(lost)
 	l.unite(s) // an earlier heir is now the master that n replaces
@@ -84,7 +84,7 @@ func (l *elections) unite(s *shard) {
 	if s.heir == nil {
 		return
 	}
-	l.tell(history.Op{Client: history.NoClient, F: history.FPromote, Node: s.heir.name, From: s.from()})
+	l.report(history.Op{Client: history.NoClient, F: history.FPromote, Node: s.heir.name, From: s.from()})
 	s.master, s.heir = s.heir, nil
 	clear(s.moved)
 }
@@ -93,6 +93,6 @@ func (l *elections) unite(s *shard) {
 func (l *elections) reached(s *shard, client int, n *node) {
 	if n == s.heir && !s.moved[client] {
 		s.moved[client] = true
-		l.tell(history.Op{Client: client, F: history.FSplit, Node: n.name, From: s.from()})
+		l.report(history.Op{Client: client, F: history.FSplit, Node: n.name, From: s.from()})
 	}
 }

@@ -191,14 +191,14 @@ func (e *env) node(name string) (*node, error) {
 	return nil, fmt.Errorf("no node %q: there are n0 to n%d", name, len(e.nodes)-1)
 }
 
-// drainPatience bounds how long teardown waits for proxies to finish. They take only a
+// drainTimeout bounds how long teardown waits for proxies to finish. They take only a
 // moment, unless toxiproxy is stuck.
-const drainPatience = 2 * time.Second
+const drainTimeout = 2 * time.Second
 
 // drain waits until the proxies have closed all connections of the clients.
 func (e *env) drain() {
-	patience := time.NewTimer(drainPatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(drainTimeout)
+	defer timeout.Stop()
 	drained := make([]<-chan struct{}, 0, len(e.links))
 	for _, l := range e.links {
 		drained = append(drained, l.drained())
@@ -211,7 +211,7 @@ func (e *env) drain() {
 	for _, d := range drained {
 		select {
 		case <-d:
-		case <-patience.C:
+		case <-timeout.C:
 			return
 		}
 	}

@@ -31,7 +31,7 @@ func newKeyLog(s testbed.Setup, end func(error)) *keyLog {
 	return l
 }
 
-func (l *keyLog) tell(changes []history.KeyChange) {
+func (l *keyLog) report(changes []history.KeyChange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range changes {

@@ -62,9 +62,9 @@ func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := c.Subscribe(ctx, "__keyevent@0__:evicted")
-	defer told.Close()
-	if _, err := told.Receive(ctx); err != nil { // the confirmation of SUBSCRIBE
+	pubsub := c.Subscribe(ctx, "__keyevent@0__:evicted")
+	defer pubsub.Close()
+	if _, err := pubsub.Receive(ctx); err != nil { // the confirmation of SUBSCRIBE
 		return nil, err
 	}
 	restore, err := starve(ctx, c)
@@ -80,7 +80,7 @@ func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	}
 	names := map[string]bool{}
 	for range after - before {
-		m, err := told.ReceiveTimeout(ctx, adminTimeout)
+		m, err := pubsub.ReceiveTimeout(ctx, adminTimeout)
 		if err != nil {
 			return nil, fmt.Errorf("which keys were evicted: %w", err)
 		}
@@ -136,13 +136,13 @@ func starve(ctx context.Context, c *redis.Client) (restore func() error, err err
 
 // awaitEmpty waits until the node has no keys.
 func awaitEmpty(ctx context.Context, c *redis.Client) error {
-	patience := time.Now().Add(adminTimeout)
+	deadline := time.Now().Add(adminTimeout)
 	for {
 		left, err := c.DBSize(ctx).Result()
 		switch {
 		case err != nil || left == 0:
 			return err
-		case time.Now().After(patience):
+		case time.Now().After(deadline):
 			return fmt.Errorf("%d keys are left after %v", left, adminTimeout)
 		}
 		time.Sleep(time.Millisecond)

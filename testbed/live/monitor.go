@@ -26,11 +26,11 @@ import (
 type monitor struct {
 	clients sync.Map // client names ("c0") by address; "" = the address is hidden
 
-	mu   sync.Mutex
-	file *os.File
-	conn net.Conn // connection to the present server or, if none runs, to the last server
-	left bool     // the monitor follows no further servers
-	err  error    // why the log is incomplete
+	mu      sync.Mutex
+	file    *os.File
+	conn    net.Conn // connection to the present server or, if none runs, to the last server
+	stopped bool     // the monitor follows no further servers
+	err     error    // why the log is incomplete
 }
 
 // newMonitor returns a monitor that logs to a file in dir.
@@ -56,18 +56,18 @@ func (m *monitor) hide(from net.Addr) {
 	}
 }
 
-// told reads the output of a server's MONITOR, and replaces a broken connection.
-type told struct {
-	of     *monitor
-	server Server
-	conn   net.Conn
-	lines  *bufio.Reader
+// monitorStream reads the output of a server's MONITOR, and replaces a broken connection.
+type monitorStream struct {
+	monitor *monitor
+	server  Server
+	conn    net.Conn
+	lines   *bufio.Reader
 }
 
 // follow starts MONITOR on a server that has just started. The caller then calls write,
 // which logs the output.
-func (m *monitor) follow(ctx context.Context, s Server) (*told, error) {
-	t := &told{of: m, server: s}
+func (m *monitor) follow(ctx context.Context, s Server) (*monitorStream, error) {
+	t := &monitorStream{monitor: m, server: s}
 	if err := t.ask(ctx, adminTimeout); err != nil {
 		return nil, fmt.Errorf("monitor: %w", err)
 	}
@@ -75,55 +75,55 @@ func (m *monitor) follow(ctx context.Context, s Server) (*told, error) {
 }
 
 // ask opens a connection and starts MONITOR on it.
-func (t *told) ask(ctx context.Context, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (t *monitorStream) ask(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	conn, lines, err := testbed.Monitor(ctx, t.server.Addr())
 	if err != nil {
 		return err
 	}
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
-	if t.of.left {
+	t.monitor.mu.Lock()
+	defer t.monitor.mu.Unlock()
+	if t.monitor.stopped {
 		conn.Close()
 		return errors.New("it is over")
 	}
-	t.conn, t.lines, t.of.conn = conn, lines, conn
+	t.conn, t.lines, t.monitor.conn = conn, lines, conn
 	return nil
 }
 
 // write logs the server's output until the server ends. While the server runs, write
 // replaces a broken connection.
-func (t *told) write(runs func() bool) {
+func (t *monitorStream) write(runs func() bool) {
 	for {
 		for {
 			line, err := t.lines.ReadString('\n')
 			if err != nil {
 				break
 			}
-			t.of.note(line)
+			t.monitor.note(line)
 		}
 		t.conn.Close()
 		if !runs() {
 			return
 		}
-		t.of.remark("the connection broke: commands after this line are missing")
+		t.monitor.remark("the connection broke: commands after this line are missing")
 		if !t.again(runs) {
 			return
 		}
-		t.of.remark("the connection is back: the node's commands follow again")
+		t.monitor.remark("the connection is back: the node's commands follow again")
 	}
 }
 
 const (
-	askAgain    = 20 * time.Millisecond // pause between two attempts to follow a node again
-	askPatience = time.Second           // time limit of each attempt
+	askAgain   = 20 * time.Millisecond // pause between two attempts to follow a node again
+	askTimeout = time.Second           // time limit of each attempt
 )
 
 // again repeats ask until ask succeeds. It returns false if the server ends first.
-func (t *told) again(runs func() bool) bool {
+func (t *monitorStream) again(runs func() bool) bool {
 	for runs() {
-		if t.ask(context.Background(), askPatience) == nil {
+		if t.ask(context.Background(), askTimeout) == nil {
 			return true
 		}
 		pause := time.NewTimer(askAgain)
@@ -181,17 +181,17 @@ func (m *monitor) put(line string) {
 	}
 }
 
-// leave stops following a server that has ended. The server's last output is still read, for at
-// most patience.
-func (m *monitor) leave() {
+// stop stops following a server that has ended. The server's last output is still read, for at
+// most closingTimeout.
+func (m *monitor) stop() {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.left = true
+	m.stopped = true
 	if m.conn != nil {
-		_ = m.conn.SetReadDeadline(time.Now().Add(patience))
+		_ = m.conn.SetReadDeadline(time.Now().Add(closingTimeout))
 	}
 }
 

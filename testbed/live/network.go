@@ -71,9 +71,9 @@ func (e *env) count(w *hitCounter) int {
 	return len(w.seen)
 }
 
-// undoPatience bounds how long an undo waits for the fault's consequences: the slowest election,
+// undoTimeout bounds how long an undo waits for the fault's consequences: the slowest election,
 // then the slowest answer of a server. The nemesis must wait longer.
-const undoPatience = patienceWithElections + adminTimeout + 3*time.Second
+const undoTimeout = electionTimeout + adminTimeout + 3*time.Second
 
 // once returns an undo whose first call calls end. Later calls return the same hits, and no error.
 func once(end func(context.Context) (int, error)) testbed.Undo {
@@ -87,7 +87,7 @@ func once(end func(context.Context) (int, error)) testbed.Undo {
 			return hits, nil
 		}
 		// The undo must run even if ctx has ended, but within a time limit.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 		defer cancel()
 		var err error
 		hits, err = end(ctx)
@@ -121,11 +121,11 @@ func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (test
 	if l.Conn == 0 {
 		return e.shut(l, d, (*linkToxic).hold)
 	}
-	c, of, err := e.link(l)
+	c, target, err := e.link(l)
 	if err != nil {
 		return nil, err
 	}
-	one := of.number(known{c, l.To, l.Conn})
+	one := target.number(known{c, l.To, l.Conn})
 	return e.shut(l, d, func(v *linkToxic) func() { return v.holdOne(one) })
 }
 
@@ -214,7 +214,7 @@ func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) 
 // link returns a client and its link to a node. In a replicated topology, a client's only link
 // stands for every node: after a promotion, or while there are two primaries, a plan may name a
 // node that the link does not lead to.
-func (e *env) link(l testbed.Link) (client int, of *link, err error) {
+func (e *env) link(l testbed.Link) (client int, target *link, err error) {
 	for id, c := range e.clients {
 		if c.Locks().ID != l.From {
 			continue

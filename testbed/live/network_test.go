@@ -23,8 +23,8 @@ func TestAnUndoOutlivesItsContextAndStillEnds(t *testing.T) {
 		if before != nil {
 			t.Errorf("with a context that has ended it begins with %v, want time to do it", before)
 		}
-		if hits != 3 || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != undoPatience {
-			t.Errorf("got %d hits, %v after %v, want 3, %v after %v", hits, err, time.Since(began), context.DeadlineExceeded, undoPatience)
+		if hits != 3 || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != undoTimeout {
+			t.Errorf("got %d hits, %v after %v, want 3, %v after %v", hits, err, time.Since(began), context.DeadlineExceeded, undoTimeout)
 		}
 		if hits, err := undo(ended); hits != 3 || err != nil {
 			t.Errorf("again: got %d hits, %v, want 3 as before", hits, err)

@@ -85,9 +85,9 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	if p, ok := s.(Peer); ok && n.peerProxies != nil {
 		n.peerProxies.meet(p.Peer(), n.name)
 	}
-	var tells *told
+	var stream *monitorStream
 	if n.monitor != nil {
-		if tells, err = n.monitor.follow(ctx, s); err != nil {
+		if stream, err = n.monitor.follow(ctx, s); err != nil {
 			return fmt.Errorf("node %s: %w", n.name, errors.Join(err, s.Close()))
 		}
 	}
@@ -95,8 +95,8 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	n.mu.Lock()
 	n.server, n.up = s, true
 	n.mu.Unlock()
-	if tells != nil {
-		n.watch.Go(func() { tells.write(func() bool { return n.runs(s) }) })
+	if stream != nil {
+		n.watch.Go(func() { stream.write(func() bool { return n.runs(s) }) })
 	}
 	n.watch.Go(func() {
 		<-s.Exited()
@@ -167,11 +167,11 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp4", s.Addr())
 }
 
-// killPatience is how long a kill waits for the command that the node is executing.
-const killPatience = 100 * time.Millisecond
+// killTimeout is how long a kill waits for the command that the node is executing.
+const killTimeout = 100 * time.Millisecond
 
 // kill calls down and then kills the node's server. It holds the node's turn if the turn becomes
-// free within killPatience. kill fails if the node is down already. If ctx ends before down is
+// free within killTimeout. kill fails if the node is down already. If ctx ends before down is
 // called, the node lives on. If ctx ends later, kill does not wait for the server's end.
 func (n *node) kill(ctx context.Context, down func() error) error {
 	if n.quiet(ctx) {
@@ -270,7 +270,7 @@ func (n *node) close() error {
 	var err error
 	if s != nil {
 		err = s.Close()
-		n.monitor.leave()
+		n.monitor.stop()
 		n.watch.Wait()
 	}
 	err = errors.Join(err, n.monitor.close())
@@ -326,16 +326,16 @@ func (n *node) take(giveUp <-chan struct{}) bool {
 func (n *node) release() { <-n.turn }
 
 // quiet takes the node's turn for a kill. It returns false if the node is paused or if the
-// turn is not free within killPatience.
+// turn is not free within killTimeout.
 func (n *node) quiet(ctx context.Context) bool {
-	patience := killPatience
+	timeout := killTimeout
 	if n.pausing.TryLock() {
 		if s, err := n.running(); err == nil && n.paused != nil && n.paused.server == s {
-			patience = 0
+			timeout = 0
 		}
 		n.pausing.Unlock()
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(patience, time.Millisecond)) // at least 1 ms, to take a turn that is free
+	ctx, cancel := context.WithTimeout(ctx, max(timeout, time.Millisecond)) // at least 1 ms, to take a turn that is free
 	defer cancel()
 	return n.take(ctx.Done())
 }

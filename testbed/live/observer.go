@@ -46,7 +46,7 @@ type observer struct {
 	asked atomic.Bool   // run must look
 	due   atomic.Int64  // when run must look, on the history's clock; 0 = never
 
-	ending atomic.Bool // the trial is ending: a look waits for at most patience
+	ending atomic.Bool // the trial is ending: a look waits for at most closingTimeout
 	quit   chan struct{}
 	done   sync.WaitGroup
 
@@ -296,11 +296,11 @@ func (o *observer) giveUp(why error) {
 	o.log.unseen(o.node.name, why)
 }
 
-// patience returns the time limit of a look: adminTimeout while the trial runs, and the constant
-// patience (1 s) when the trial is ending.
-func (o *observer) patience() time.Duration {
+// lookTimeout returns the time limit of a look: adminTimeout while the trial runs, and the constant
+// closingTimeout (1 s) when the trial is ending.
+func (o *observer) lookTimeout() time.Duration {
 	if o.ending.Load() {
-		return patience
+		return closingTimeout
 	}
 	return adminTimeout
 }
@@ -310,7 +310,7 @@ func (o *observer) connect() (*look.Looker, error) {
 	if o.looker != nil {
 		return o.looker, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), min(o.patience(), dialPatience))
+	ctx, cancel := context.WithTimeout(context.Background(), min(o.lookTimeout(), dialTimeout))
 	defer cancel()
 	conn, err := o.node.dial(ctx)
 	if err != nil {
@@ -319,15 +319,15 @@ func (o *observer) connect() (*look.Looker, error) {
 	if !o.keep(conn) {
 		return nil, net.ErrClosed
 	}
-	if err := conn.SetDeadline(time.Now().Add(o.patience())); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(o.lookTimeout())); err != nil {
 		return nil, err
 	}
 	o.looker, err = look.New(conn, o.options)
 	return o.looker, err
 }
 
-// dialPatience bounds the dial of an observer.
-const dialPatience = time.Second
+// dialTimeout bounds the dial of an observer.
+const dialTimeout = time.Second
 
 // keep stores the connection for end and close. If close was called already, keep closes the
 // connection and returns false.
@@ -357,7 +357,7 @@ func (o *observer) finish() {
 	if o == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
 	defer cancel()
 	if !o.node.take(ctx.Done()) {
 		return // the node is paused: later commands wait for the turn and are never sent
@@ -371,7 +371,7 @@ func (o *observer) finish() {
 	}
 }
 
-// end must be called before teardown. From then on, a look waits for at most patience.
+// end must be called before teardown. From then on, a look waits for at most closingTimeout.
 func (o *observer) end() {
 	if o == nil {
 		return
@@ -380,7 +380,7 @@ func (o *observer) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.conn != nil {
-		_ = o.conn.SetDeadline(time.Now().Add(patience))
+		_ = o.conn.SetDeadline(time.Now().Add(closingTimeout))
 	}
 }
 

@@ -63,7 +63,7 @@ func (o *observer) try(likely []string) (look.Result, error) {
 	if err != nil {
 		return look.Result{}, err
 	}
-	if err := l.SetDeadline(time.Now().Add(o.patience())); err != nil {
+	if err := l.SetDeadline(time.Now().Add(o.lookTimeout())); err != nil {
 		return look.Result{}, err
 	}
 	return l.Look(likely, o.node.clock)
@@ -92,7 +92,7 @@ func (o *observer) compare(c cause, s look.Result) {
 	d.run()
 	o.lastSent = s.Sent
 	o.effects = o.open()
-	o.log.tell(d.changes)
+	o.log.report(d.changes)
 }
 
 // open returns the effects of commands that may yet run.

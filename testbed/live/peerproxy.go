@@ -226,8 +226,8 @@ const introduction = 10 * time.Second
 // the connection's source address.
 func (d *peerProxy) who(c net.Conn) string {
 	addr, _, _ := net.SplitHostPort(c.RemoteAddr().String())
-	patience := time.NewTimer(introduction)
-	defer patience.Stop()
+	timeout := time.NewTimer(introduction)
+	defer timeout.Stop()
 	for {
 		d.peerProxies.mu.Lock()
 		name, met := d.peerProxies.peers[addr], d.peerProxies.met
@@ -237,7 +237,7 @@ func (d *peerProxy) who(c net.Conn) string {
 		}
 		select {
 		case <-met:
-		case <-patience.C:
+		case <-timeout.C:
 			return ""
 		case <-d.closed:
 			return ""

@@ -123,9 +123,9 @@ func (e *env) surveil(ctx context.Context) error {
 		return err
 	}
 	for i, s := range e.sentinels.all {
-		patience := downAfter + time.Duration(i)*stagger
+		timeout := downAfter + time.Duration(i)*stagger
 		err := s.ask(ctx, func(c *redis.Client) error {
-			return c.Do(ctx, "SENTINEL", "SET", watched, "down-after-milliseconds", patience.Milliseconds()).Err()
+			return c.Do(ctx, "SENTINEL", "SET", watched, "down-after-milliseconds", timeout.Milliseconds()).Err()
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -173,10 +173,10 @@ func sentinelID(s *node) string { return fmt.Sprintf("%040x", s.name) }
 
 // watchful waits until a Sentinel reaches all other Sentinels and knows the replicas' state.
 func (e *env) watchful(ctx context.Context, s *node) error {
-	patience, cancel := context.WithTimeout(ctx, untilWatchful)
+	timeout, cancel := context.WithTimeout(ctx, untilWatchful)
 	defer cancel()
 	return s.ask(ctx, func(c *redis.Client) error {
-		if err := until(patience, func() (string, error) { return unready(ctx, c) }); err != nil {
+		if err := until(timeout, func() (string, error) { return unready(ctx, c) }); err != nil {
 			return fmt.Errorf("wait for %s to be ready: %w", s.name, err)
 		}
 		return nil

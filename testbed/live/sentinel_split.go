@@ -117,13 +117,13 @@ func (e *env) allLinks() []linkEnds {
 	return all
 }
 
-// patienceWithElections bounds how long an election may take. The first attempt sometimes fails,
+// electionTimeout bounds how long an election may take. The first attempt sometimes fails,
 // and the next attempt comes after twice the failover timeout.
-const patienceWithElections = downAfter + 2*failoverTimeout + 5*time.Second
+const electionTimeout = downAfter + 2*failoverTimeout + 5*time.Second
 
 // elects waits until the node is the primary.
 func (e sentinelEnv) elects(ctx context.Context, n *node) error {
-	ctx, cancel := context.WithTimeout(ctx, patienceWithElections)
+	ctx, cancel := context.WithTimeout(ctx, electionTimeout)
 	defer cancel()
 	return until(ctx, func() (string, error) {
 		if e.present() != n {

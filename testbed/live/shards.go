@@ -81,9 +81,9 @@ func (c *cluster) admit(n *node) func(client int, args []history.Bytes) {
 		}
 		s := c.shardOf(n)
 		c.mu.Lock()
-		settled := n == s.present() && s.heir == nil
+		stable := n == s.present() && s.heir == nil
 		c.mu.Unlock()
-		if settled {
+		if stable {
 			return
 		}
 		master, err := n.isMaster(c.env.ctx)

@@ -88,12 +88,12 @@ func TestAMasterThatDoesNotAnswerHasNotSteppedDown(t *testing.T) {
 	r := newRivalry(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := r.step(ctx, r.nodes[0]); !errors.Is(err, context.DeadlineExceeded) {
+	if err := r.awaitStepDown(ctx, r.nodes[0]); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it hangs up: got %v, want %v", err, context.DeadlineExceeded)
 	}
 	r.saw(t)
 	r.old.role.Store("slave")
-	if err := r.step(t.Context(), r.nodes[0]); err != nil {
+	if err := r.awaitStepDown(t.Context(), r.nodes[0]); err != nil {
 		t.Error(err)
 	}
 	r.saw(t, history.FPromote+" n1")

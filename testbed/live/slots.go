@@ -131,7 +131,7 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 	if len(m.slots) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, turnPatience)
+	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
 	pair := []*node{m.from, m.to}
 	slices.SortFunc(pair, func(a, b *node) int { return slices.Index(m.nodes, a) - slices.Index(m.nodes, b) })

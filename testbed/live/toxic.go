@@ -170,9 +170,9 @@ func (v *linkToxic) NewState() any {
 	return &flow{conn: v.conns, drops: v.drops}
 }
 
-// patience bounds how long queued data waits for the receiver after the sender has closed: the
+// closingTimeout bounds how long queued data waits for the receiver after the sender has closed: the
 // receiver may have gone, too.
-const patience = time.Second
+const closingTimeout = time.Second
 
 // Pipe implements toxics.Toxic. It returns when the connection has ended or on an interrupt. After
 // an interrupt, toxiproxy calls Pipe again with the same state.
@@ -194,7 +194,7 @@ func (v *linkToxic) Pipe(stub *toxics.ToxicStub) {
 		if f.ended {
 			input = nil
 			if output != nil && giveUp == nil {
-				t := time.NewTimer(patience)
+				t := time.NewTimer(closingTimeout)
 				defer t.Stop()
 				giveUp = t.C
 			}

@@ -17,14 +17,14 @@ import (
 // conn is one connection: the client's end, below the gate, and the node's end. The simulation's
 // lock guards it.
 type conn struct {
-	link    *link
-	server  *server
-	gc      *gate.Conn
-	number  int // among the link's connections to its node, from 1
-	dialled chan error
-	joint   *joint // the group of simultaneous dials; nil if none or the dial's result is known
-	up      flow
-	down    flow
+	link      *link
+	server    *server
+	gc        *gate.Conn
+	number    int // among the link's connections to its node, from 1
+	dialled   chan error
+	dialGroup *dialGroup // the group of simultaneous dials; nil if none or the dial's result is known
+	up        flow
+	down      flow
 
 	// The client's end.
 	deliver func(resp.Message, error) // the gate's receiver; nil until OnMessage is called

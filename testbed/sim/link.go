@@ -130,7 +130,7 @@ func (y *pipe) arrive(p *packet) {
 			continue
 		}
 		if p.kind == opening {
-			p.conn.leave()
+			p.conn.leaveDialGroup()
 		}
 		if p.matters || b.dials && p.kind == opening {
 			b.hits++
@@ -203,13 +203,13 @@ func (y *pipe) block(b *block) (lift func()) {
 
 // link is the pair of pipes between a client and the node that it uses.
 type link struct {
-	sim      *simulation
-	client   int
-	target   *server
-	up, down *pipe
-	conns    []*conn // connections that have not ended, in the order of dialling
-	resets   []*resets
-	joint    *joint // the latest group of dials that began at one instant
+	sim       *simulation
+	client    int
+	target    *server
+	up, down  *pipe
+	conns     []*conn // connections that have not ended, in the order of dialling
+	resets    []*resets
+	dialGroup *dialGroup // the latest group of dials that began at one instant
 }
 
 func (w *simulation) newLink(client int, target *server) *link {
@@ -257,7 +257,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, jointly bool) (net.Co
 	gc.Observe()
 	l.conns = append(l.conns, c)
 	if jointly {
-		l.join(c)
+		l.joinDialGroup(c)
 	}
 	l.up.send(&packet{conn: c, kind: opening}, &c.up)
 	w.mu.Unlock()
@@ -269,7 +269,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, jointly bool) (net.Co
 		return c, nil
 	case <-ctx.Done():
 		w.mu.Lock()
-		c.leave()
+		c.leaveDialGroup()
 		w.mu.Unlock()
 		c.Close()
 		return nil, ctx.Err()

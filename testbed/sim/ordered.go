@@ -13,20 +13,20 @@ import (
 // command. If several goroutines of a client choose at the same instant, the Go scheduler
 // decides which goroutine gets which connection. So the simulation makes such connections
 // interchangeable: dials that begin at the same instant complete at the same instant, and
-// settle numbers the connections when all commands and their order are known.
+// chooseConn numbers the connections when all commands and their order are known.
 
-// ordered is a connection whose writes pass a turnstile: of several goroutines that write at the
-// same instant, the turnstile decides which one goes first.
+// ordered is a connection whose writes pass a sequencer: of several goroutines that write at the
+// same instant, the sequencer decides which one goes first.
 type ordered struct {
 	*gate.Conn
-	stile  turnstile
-	closed atomic.Bool
-	ended  chan struct{} // closed by Close
+	sequencer sequencer
+	closed    atomic.Bool
+	ended     chan struct{} // closed by Close
 }
 
 // Write implements net.Conn.
 func (c *ordered) Write(p []byte) (int, error) {
-	c.stile.pass(&turn{text: func() string { return string(p) }, conn: c.Conn}, c.ended)
+	c.sequencer.pass(&turn{text: func() string { return string(p) }, conn: c.Conn}, c.ended)
 	return c.Conn.Write(p)
 }
 
@@ -39,20 +39,20 @@ func (c *ordered) Close() error {
 }
 
 // order returns the link's dialler for libraries that build their own clients.
-func (l *link) order(stile turnstile) func(context.Context) (net.Conn, error) {
+func (l *link) order(sequencer sequencer) func(context.Context) (net.Conn, error) {
 	return func(ctx context.Context) (net.Conn, error) {
 		c, err := l.open(ctx, true)
 		if err != nil {
 			return nil, err
 		}
-		return &ordered{Conn: c, stile: stile, ended: make(chan struct{})}, nil
+		return &ordered{Conn: c, sequencer: sequencer, ended: make(chan struct{})}, nil
 	}
 }
 
-// settle chooses the connection of the turn mine, which goes on now. The candidates are mine's
+// chooseConn chooses the connection of the turn mine, which goes on now. The candidates are mine's
 // own connection and the waiting turns' connections that resemble it. Mine swaps connections
 // with the turn whose candidate has the lowest number. The simulation's lock is held.
-func (w *simulation) settle(mine *turn) {
+func (w *simulation) chooseConn(mine *turn) {
 	if mine.conn == nil {
 		return
 	}
@@ -97,52 +97,52 @@ func (c *conn) idle() bool {
 		!c.up.severed && !c.down.severed && c.up.sent == c.up.expected && c.down.sent == c.down.expected
 }
 
-// joint is the group of a client's dials to one node that began at the same instant. All
+// dialGroup is the group of a client's dials to one node that began at the same instant. All
 // their results are delivered at one instant, when the last result is known.
-type joint struct {
-	since time.Duration
-	open  int // number of dials whose results are unknown
-	tell  []func()
+type dialGroup struct {
+	since   time.Duration
+	open    int // number of dials whose results are unknown
+	deliver []func()
 }
 
-// join adds a dial to its link's joint of this instant.
-func (l *link) join(c *conn) {
-	if l.joint == nil || l.joint.since != now() {
-		l.joint = &joint{since: now()}
+// joinDialGroup adds a dial to its link's dial group of this instant.
+func (l *link) joinDialGroup(c *conn) {
+	if l.dialGroup == nil || l.dialGroup.since != now() {
+		l.dialGroup = &dialGroup{since: now()}
 	}
-	c.joint = l.joint
-	c.joint.open++
+	c.dialGroup = l.dialGroup
+	c.dialGroup.open++
 }
 
-// leave removes a dial from its joint, because a fault stopped the dial or its caller gave
-// up. The other dials of the joint do not wait for its result.
-func (c *conn) leave() {
-	if j := c.joint; j != nil {
-		c.joint = nil
-		j.less()
+// leaveDialGroup removes a dial from its dial group, because a fault stopped the dial or its caller gave
+// up. The other dials of the dial group do not wait for its result.
+func (c *conn) leaveDialGroup() {
+	if j := c.dialGroup; j != nil {
+		c.dialGroup = nil
+		j.oneDone()
 	}
 }
 
-// result delivers a dial's result by calling tell. If the dial is in a joint, this happens
-// when all results of the joint are known.
-func (c *conn) result(tell func()) {
-	j := c.joint
+// result delivers a dial's result by calling deliver. If the dial is in a dial group, this happens
+// when all results of the dial group are known.
+func (c *conn) result(deliver func()) {
+	j := c.dialGroup
 	if j == nil {
-		tell()
+		deliver()
 		return
 	}
-	c.joint = nil
-	j.tell = append(j.tell, tell)
-	j.less()
+	c.dialGroup = nil
+	j.deliver = append(j.deliver, deliver)
+	j.oneDone()
 }
 
-// less notes that one more result is known. After the last one, it delivers all results.
-func (j *joint) less() {
+// oneDone notes that one more result is known. After the last one, it delivers all results.
+func (j *dialGroup) oneDone() {
 	if j.open--; j.open > 0 {
 		return
 	}
-	for _, tell := range j.tell {
-		tell()
+	for _, deliver := range j.deliver {
+		deliver()
 	}
-	j.tell = nil
+	j.deliver = nil
 }

@@ -282,8 +282,8 @@ func (w *simulation) newClient(id int) *client {
 			o.DialTimeout = timeout // may be shorter than in RedisOptions: only faults delay a dial
 		}
 		o.ReadBufferSize, o.WriteBufferSize = clientBuffer, clientBuffer
-		stile := w.turnstile(id, i)
-		c.ReachApart(o, l.dial, l.order(stile)).AddHook(stile)
+		sequencer := w.sequencer(id, i)
+		c.ReachApart(o, l.dial, l.order(sequencer)).AddHook(sequencer)
 	}
 	return c
 }

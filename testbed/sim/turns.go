@@ -12,26 +12,26 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// turnstile guards a client's connections to one node. Commands that several goroutines
+// sequencer guards a client's connections to one node. Commands that several goroutines
 // send at the same instant pass one by one, in an order that does not depend on the Go
 // scheduler. Otherwise the goroutines would race for the connections of the pool. Equal
 // commands of one client to one node may swap places, since they are indistinguishable.
 //
-// A go-redis client passes the turnstile before it chooses a connection; other libraries
+// A go-redis client passes the sequencer before it chooses a connection; other libraries
 // pass it when they write to a connection (ordered).
-type turnstile struct {
+type sequencer struct {
 	sim          *simulation
 	client, node int
 	*room
 }
 
-func (w *simulation) turnstile(client, node int) turnstile {
-	return turnstile{sim: w, client: client, node: node, room: &room{}}
+func (w *simulation) sequencer(client, node int) sequencer {
+	return sequencer{sim: w, client: client, node: node, room: &room{}}
 }
 
-// turn is a goroutine that waits at a turnstile.
+// turn is a goroutine that waits at a sequencer.
 type turn struct {
-	turnstile
+	sequencer
 	text  func() string // returns the text of the goroutine's commands
 	conn  *gate.Conn    // the goroutine's connection, if already chosen
 	since time.Duration
@@ -44,10 +44,10 @@ type turns struct {
 	called  uint64
 }
 
-var _ redis.Hook = turnstile{}
+var _ redis.Hook = sequencer{}
 
 // DialHook implements redis.Hook.
-func (t turnstile) DialHook(next redis.DialHook) redis.DialHook {
+func (t sequencer) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		t.dial()
 		defer t.leave()
@@ -56,7 +56,7 @@ func (t turnstile) DialHook(next redis.DialHook) redis.DialHook {
 }
 
 // ProcessHook implements redis.Hook.
-func (t turnstile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (t sequencer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		roomy()
 		if err := t.enter(ctx); err != nil {
@@ -69,7 +69,7 @@ func (t turnstile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 // ProcessPipelineHook implements redis.Hook.
-func (t turnstile) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (t sequencer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		roomy()
 		if err := t.enter(ctx); err != nil {
@@ -101,14 +101,14 @@ func text(cmds ...redis.Cmder) string {
 }
 
 // pass blocks until the caller's turn comes, or until ended is closed.
-func (t turnstile) pass(mine *turn, ended <-chan struct{}) {
+func (t sequencer) pass(mine *turn, ended <-chan struct{}) {
 	w := t.sim
 	w.mu.Lock()
 	if w.schedule.closed {
 		w.mu.Unlock()
 		return
 	}
-	mine.turnstile, mine.since, mine.next = t, now(), make(chan struct{})
+	mine.sequencer, mine.since, mine.next = t, now(), make(chan struct{})
 	w.turns.waiting = append(w.turns.waiting, mine)
 	if len(w.turns.waiting) == 1 {
 		w.callNext()
@@ -138,7 +138,7 @@ func (w *simulation) callNext() {
 			}
 		}
 		if first >= 0 {
-			w.settle(all[first])
+			w.chooseConn(all[first])
 			close(all[first].next)
 			w.turns.waiting = slices.Delete(all, first, first+1)
 		}

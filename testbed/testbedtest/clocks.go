@@ -33,7 +33,7 @@ func (w *testEnv) jump(to time.Duration, lives int) {
 	}
 	shown, err := w.redis(0, 0).Time(w.ctx).Result()
 	w.must(err)
-	if got := shown.Sub(w.Client(0).Locks().Now()); (got - to).Abs() > patience {
+	if got := shown.Sub(w.Client(0).Locks().Now()); (got - to).Abs() > waitTimeout {
 		w.Errorf("the node's clock is ahead by %v, want %v", got, to)
 	}
 }
@@ -72,7 +72,7 @@ func nodeBack(s suite) {
 		w.lives("lives")
 		ttl, err := w.redis(0, 0).PTTL(w.ctx, "brief").Result()
 		w.must(err)
-		if want := jump - time.Second; ttl > want || ttl < want-patience {
+		if want := jump - time.Second; ttl > want || ttl < want-waitTimeout {
 			w.Errorf("its remaining life: got %v, want %v", ttl, want)
 		}
 		w.jump(0, 1) // the clock jumps back to the right time

@@ -166,7 +166,7 @@ func frozenMaster(s suite) {
 // replaced waits until a client can set the key first on n3, the former replica of n0.
 func (w *testEnv) replaced(client int) {
 	var err error
-	for end := w.Now() + patience; w.Now() < end; time.Sleep(10 * time.Millisecond) {
+	for end := w.Now() + waitTimeout; w.Now() < end; time.Sleep(10 * time.Millisecond) {
 		if err = w.shared(client).Set(w.ctx, first, "after", 0).Err(); err == nil && w.onNode("n3", first) == "after" {
 			return
 		}
@@ -183,7 +183,7 @@ func restartedMaster(s suite) {
 		// On a slow machine, n3 may replace n0, and n3 has a copy of the key.
 		got, err := w.shared(0).Get(w.ctx, first).Result()
 		replaced := w.List()[0] != "n0"
-		for end := w.Now() + patience; got == "1" && !replaced && w.Now() < end; time.Sleep(10 * time.Millisecond) {
+		for end := w.Now() + waitTimeout; got == "1" && !replaced && w.Now() < end; time.Sleep(10 * time.Millisecond) {
 			replaced = w.List()[0] != "n0"
 		}
 		if replaced {

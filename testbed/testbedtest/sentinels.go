@@ -66,11 +66,11 @@ func (e *election) told() []string {
 	return words
 }
 
-// settles repeats a SET of the key until it succeeds and the key is on that node.
-func (w *testEnv) settles(client int, node, key string) {
+// setUntilOn repeats a SET of the key until it succeeds and the key is on that node.
+func (w *testEnv) setUntilOn(client int, node, key string) {
 	w.Helper()
 	var err error
-	for end := w.Now() + patience; w.Now() < end; time.Sleep(10 * time.Millisecond) {
+	for end := w.Now() + waitTimeout; w.Now() < end; time.Sleep(10 * time.Millisecond) {
 		if err = w.set(client, key, "1"); err == nil && w.onNode(node, key) == "1" {
 			return
 		}
@@ -107,8 +107,8 @@ func killedPrimary(s suite) {
 		w.mustSet(0, "early", "1")
 		w.inSync(testbed.Replicas)
 		w.promote(true)
-		w.settles(0, "n1", "after")
-		w.settles(1, "n1", "too")
+		w.setUntilOn(0, "n1", "after")
+		w.setUntilOn(1, "n1", "too")
 		w.sees(1, "early", "1")
 		w.sees(1, "late", "")
 		_, err := w.Restart(w.ctx, "n0")
@@ -128,8 +128,8 @@ func frozenPrimary(s suite) {
 		w.mustSet(0, "late", "1")
 		pause := w.pause("n0")
 		w.must(w.Promote(w.ctx, "n1"))
-		w.settles(0, "n1", "after")
-		w.settles(1, "n1", "too")
+		w.setUntilOn(0, "n1", "after")
+		w.setUntilOn(1, "n1", "too")
 		pause.lift()
 		stopped.lift()
 		w.inSync(testbed.Replicas)
@@ -148,7 +148,7 @@ func lostPrimary(s suite) {
 		w.mustSet(0, "early", "1")
 		w.inSync(testbed.Replicas)
 		split := w.split("n1", 1)
-		w.settles(1, "n1", "new")
+		w.setUntilOn(1, "n1", "new")
 		w.mustSet(0, "old", "1")
 		w.sees(0, "new", "")
 		w.sees(1, "old", "")
@@ -156,7 +156,7 @@ func lostPrimary(s suite) {
 		if hits := split.lift(); hits == 0 {
 			w.Error("undo: got no hits, want the write to the old primary")
 		}
-		w.settles(0, "n1", "after")
+		w.setUntilOn(0, "n1", "after")
 		w.inSync(testbed.Replicas)
 		w.check("n0", "old", "")
 		w.check("n0", "new", "1")
@@ -183,11 +183,11 @@ func lateNews(s suite) {
 		w.must(w.Promote(w.ctx, "n1"))
 		w.mustSet(0, "late", "1") // c0 does not know the new primary
 		w.check("n0", "late", "1")
-		w.settles(1, "n1", "new")
+		w.setUntilOn(1, "n1", "new")
 		for _, f := range slices.Concat(news, cuts) {
 			f.lift()
 		}
-		w.settles(0, "n1", "after")
+		w.setUntilOn(0, "n1", "after")
 		w.inSync(testbed.Replicas)
 		w.check("n0", "late", "")
 	})

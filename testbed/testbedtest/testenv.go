@@ -20,8 +20,8 @@ import (
 // wait for hasty until a fault has taken effect.
 const hasty = 500 * time.Millisecond
 
-// patience bounds the wait for something that must happen, on a busy machine.
-const patience = 30 * time.Second
+// waitTimeout bounds the wait for something that must happen, on a busy machine.
+const waitTimeout = 30 * time.Second
 
 var (
 	single     = testbed.Setup{Topology: testbed.Single}
@@ -177,7 +177,7 @@ func (w *testEnv) check(node, key, want string) {
 // the reply to the SET has travelled as far as it can.
 func (w *testEnv) await(node, key, want string) {
 	got := ""
-	for end := w.Now() + patience; w.Now() < end; time.Sleep(time.Millisecond) {
+	for end := w.Now() + waitTimeout; w.Now() < end; time.Sleep(time.Millisecond) {
 		if got = w.onNode(node, key); got == want {
 			time.Sleep(hasty)
 			return
@@ -191,7 +191,7 @@ func (w *testEnv) inSync(replicas int) {
 	c := w.redis(1, 0).Conn()
 	defer c.Close()
 	w.must(c.Set(w.ctx, "sync", "1", 0).Err())
-	n, err := c.Wait(w.ctx, replicas, patience).Result()
+	n, err := c.Wait(w.ctx, replicas, waitTimeout).Result()
 	w.must(err)
 	if n < int64(replicas) {
 		w.must(errors.New("replicas did not catch up"))

@@ -82,8 +82,8 @@ func readHolds(f *Case) ([]Hold, error) {
 	return s.finish(), nil
 }
 
-// stake is a successful acquire that was not released yet.
-type stake struct {
+// openAcquire is a successful acquire that was not released yet.
+type openAcquire struct {
 	token  string
 	ok     int           // index of the acquire's ok
 	until  time.Duration // when the deadline passes on the client's clock; Never without a deadline
@@ -93,9 +93,9 @@ type stake struct {
 
 // belief is the state of one owner's beliefs about one lock.
 type belief struct {
-	stakes  []stake
-	unknown map[string]bool // tokens of acquires that ended with info
-	open    *Hold           // the hold that has begun and not ended; nil for none
+	openAcquires []openAcquire
+	unknown      map[string]bool // tokens of acquires that ended with info
+	open         *Hold           // the hold that has begun and not ended; nil for none
 }
 
 // scan goes through a history once, in order, and collects holds.
@@ -167,15 +167,15 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 	now := p.Complete.Time
 	s.expire(b, now)
-	st := stake{token: lease.Token, ok: p.Complete.Index, until: Never}
+	a := openAcquire{token: lease.Token, ok: p.Complete.Index, until: Never}
 	if lease.Deadline != 0 {
-		st.until = s.clocks[at.Client].Shows(lease.Deadline, p.Invoke.Time)
+		a.until = s.clocks[at.Client].Shows(lease.Deadline, p.Invoke.Time)
 	}
-	st.live = st.until > now
-	st.lapsed = !st.live
-	b.stakes = append(b.stakes, st)
+	a.live = a.until > now
+	a.lapsed = !a.live
+	b.openAcquires = append(b.openAcquires, a)
 	switch {
-	case !st.live: // the deadline passed before the acquire returned: no hold
+	case !a.live: // the deadline passed before the acquire returned: no hold
 	case b.open != nil:
 		b.open.Nested = append(b.open.Nested, p.Complete.Index)
 	default:
@@ -183,8 +183,8 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 }
 
-// extended moves the deadlines of all stakes of the owner. It revives a stake whose old deadline
-// has passed if the client hears of the extension before the new deadline.
+// extended moves the deadlines of all open acquires of the owner. It revives an open acquire
+// whose old deadline has passed if the client hears of the extension before the new deadline.
 func (s *scan) extended(p *history.Pair) {
 	at := s.owner(p.Invoke)
 	if s.crashed[at.Client] {
@@ -197,16 +197,16 @@ func (s *scan) extended(p *history.Pair) {
 		return
 	}
 	until := s.clocks[at.Client].Shows(lease.Deadline, p.Invoke.Time)
-	for i := range b.stakes {
-		st := &b.stakes[i]
-		if st.until = max(st.until, until); !st.lapsed || st.until <= p.Complete.Time {
+	for i := range b.openAcquires {
+		a := &b.openAcquires[i]
+		if a.until = max(a.until, until); !a.lapsed || a.until <= p.Complete.Time {
 			continue
 		}
-		st.live, st.lapsed = true, false
+		a.live, a.lapsed = true, false
 		if b.open == nil {
 			b.open = &Hold{
 				Lock: at.Lock, Mode: at.Mode, Client: at.Client, From: p.Complete.Time,
-				Acquire: st.ok, Extended: p.Complete.Index, End: -1,
+				Acquire: a.ok, Extended: p.Complete.Index, End: -1,
 			}
 		}
 	}
@@ -223,40 +223,40 @@ func (s *scan) release(op *history.Op) {
 	if op.Lease != nil {
 		token = op.Lease.Token
 	}
-	i := len(b.stakes) - 1
+	i := len(b.openAcquires) - 1
 	if token != "" {
-		for i >= 0 && b.stakes[i].token != token {
+		for i >= 0 && b.openAcquires[i].token != token {
 			i--
 		}
 		if i < 0 && !b.unknown[token] {
-			i = len(b.stakes) - 1
+			i = len(b.openAcquires) - 1
 		}
 	}
 	if i < 0 {
 		return
 	}
-	wasLive := b.stakes[i].live
-	b.stakes = slices.Delete(b.stakes, i, i+1)
+	wasLive := b.openAcquires[i].live
+	b.openAcquires = slices.Delete(b.openAcquires, i, i+1)
 	if !wasLive || b.open == nil {
 		return
 	}
-	if slices.ContainsFunc(b.stakes, func(st stake) bool { return st.live }) {
+	if slices.ContainsFunc(b.openAcquires, func(a openAcquire) bool { return a.live }) {
 		b.open.Released = append(b.open.Released, op.Index)
 		return
 	}
 	s.end(b, op.Time, account.ByRelease, op.Index)
 }
 
-// expire ends the stakes of b whose deadlines have passed on the client's clock by now.
+// expire ends the open acquires of b whose deadlines have passed on the client's clock by now.
 func (s *scan) expire(b *belief, now time.Duration) {
 	last, live := time.Duration(0), false
-	for i := range b.stakes {
-		st := &b.stakes[i]
-		if st.live && st.until <= now {
-			st.live, st.lapsed = false, true
-			last = max(last, st.until)
+	for i := range b.openAcquires {
+		a := &b.openAcquires[i]
+		if a.live && a.until <= now {
+			a.live, a.lapsed = false, true
+			last = max(last, a.until)
 		}
-		live = live || st.live
+		live = live || a.live
 	}
 	if !live && b.open != nil {
 		s.end(b, last, account.ByDeadline, -1)
@@ -270,8 +270,8 @@ func (s *scan) endAll(op *history.Op, why string, at func(Owner) bool) {
 			continue
 		}
 		s.expire(b, op.Time)
-		for i := range b.stakes {
-			b.stakes[i].live, b.stakes[i].lapsed = false, false
+		for i := range b.openAcquires {
+			b.openAcquires[i].live, b.openAcquires[i].lapsed = false, false
 		}
 		if b.open != nil {
 			s.end(b, op.Time, why, op.Index)

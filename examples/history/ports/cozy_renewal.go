@@ -16,14 +16,14 @@ var cozyRenewal = bug.Bug{
 	Name:     "cozy-renewal",
 	Title:    "linagora/cozy-stack ea395f8",
 	Link:     "https://github.com/linagora/cozy-stack/commit/ea395f86b",
-	Mended:   "1.6.0",
+	FixedIn:  "1.6.0",
 	Language: "Go",
 	Story:    "The lock of a long operation renewed itself by taking the lock once more, by SETNX, which fails while the lock is held: the lease ran out under its holder.",
 	Options:  locktest.Options{Renews: true},
 	Before:   on(func(rdb *redis.Client) lock { return longOperation(rdb, setNX(rdb)) }),
 	After:    on(func(rdb *redis.Client) lock { return longOperation(rdb, extendOwn(rdb)) }),
 	Fault:    "none", Flaw: "exclusion by renewal-failed",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // longOperation is a lock that renews its lease three times in each lease, and goes on if a renewal

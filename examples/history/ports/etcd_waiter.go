@@ -18,7 +18,7 @@ var etcdWaiter = bug.Bug{
 	Name:     "etcd-waiter",
 	Title:    "etcd-io/etcd #11456",
 	Link:     "https://github.com/etcd-io/etcd/issues/11456",
-	Mended:   "3.5.0 (b14c7cd44)",
+	FixedIn:  "3.5.0 (b14c7cd44)",
 	Language: "Go",
 	Story:    "A client that had waited for all earlier clients to leave took the lock without checking its own lease, which may have ended during the wait. (In this port the queue is on Redis.) Exclusion by race shows under client-pause in both versions: the oracle takes joining the queue for the grant, so it cannot classify the late holder as a limit.",
 	Options:  locktest.Options{Blocking: true, Renews: true},

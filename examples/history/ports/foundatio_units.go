@@ -14,7 +14,7 @@ var foundatioUnits = bug.Bug{
 	Name:     "foundatio-units",
 	Title:    "FoundatioFx/Foundatio.Redis #73",
 	Link:     "https://github.com/FoundatioFx/Foundatio.Redis/issues/73",
-	Mended:   "10.2.2",
+	FixedIn:  "10.2.2",
 	Language: "C#",
 	Story:    "Renewing passed seconds to SET PX: a lease of 30 s that was renewed ended 30 ms later.",
 	Before: on(func(rdb *redis.Client) lock {
@@ -24,7 +24,7 @@ var foundatioUnits = bug.Bug{
 		return lock{acquire: setNX(rdb), release: deleteOwn(rdb), extend: replaceIfEqual(rdb, "EX")}
 	}),
 	Fault: "none", Flaw: "extension by lease-outlived",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // replaceIfEqualScript sets the key if it has the token, and also if it does not exist.

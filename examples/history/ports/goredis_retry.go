@@ -17,7 +17,7 @@ var goredisRetry = bug.Bug{
 	Name:     "r3c-retry",
 	Title:    "eyjian/r3c #17",
 	Link:     "https://github.com/eyjian/r3c/pull/17",
-	Mended:   "#17",
+	FixedIn:  "#17",
 	Language: "C++",
 	Story:    "When the reply to SETNX was lost, the client library sent SETNX again, and the second reply said that the lock was taken: the caller itself had taken it. (go-redis does the same, redis/go-redis #2985.) In both versions the key keeps all clients out until it expires, as after a lost reply in any lease.",
 	Before:   retried(3),

@@ -20,14 +20,14 @@ var gozeroReentry = bug.Bug{
 	Name:     "go-zero-reentry",
 	Title:    "zeromicro/go-zero #1704",
 	Link:     "https://github.com/zeromicro/go-zero/pull/1704",
-	Mended:   "1.3.2",
+	FixedIn:  "1.3.2",
 	Language: "Go",
 	Story:    "Re-entry increased a local counter and sent nothing to Redis: it succeeded even after the lease had ended and another client had the lock. (The fix removed the counter: re-entry prolongs the lease, and the first release frees the lock.)",
 	Options:  locktest.Options{Reentrant: true},
 	Before:   gozero(func(rdb *redis.Client) reentrant { return &gozeroCounted{rdb: rdb, id: rand.Text()} }),
 	After:    gozero(func(rdb *redis.Client) reentrant { return &gozeroAsked{rdb: rdb, id: rand.Text()} }),
 	Fault:    "slow-work", Flaw: "reentrancy by lease-outlived",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // reentrant is a lock that its holder may acquire again.

@@ -18,14 +18,14 @@ var hieroQueue = bug.Bug{
 	Name:     "hiero-queue",
 	Title:    "hiero-ledger/hiero-json-rpc-relay #4726",
 	Link:     "https://github.com/hiero-ledger/hiero-json-rpc-relay/pull/4726",
-	Mended:   "0.75.0",
+	FixedIn:  "0.75.0",
 	Language: "TypeScript",
 	Story:    "Waiting clients stood in a list, and only the first one tried to take the lock: a client that died while it was first in the list kept all others out for ever.",
 	Options:  locktest.Options{Blocking: true},
 	Before:   hieroQueued(hieroLock{}),
 	After:    hieroQueued(hieroLock{heartbeats: true}),
 	Fault:    "client-crash", Flaw: "liveness by no-expiry, for ever",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // These are the relay's settings, except that the relay polls 20 times as often by default.

@@ -11,7 +11,7 @@ var hieroRejoin = bug.Bug{
 	Name:     "hiero-rejoin",
 	Title:    "hiero-ledger/hiero-json-rpc-relay #5287",
 	Link:     "https://github.com/hiero-ledger/hiero-json-rpc-relay/pull/5287",
-	Mended:   "0.77.0",
+	FixedIn:  "0.77.0",
 	Language: "TypeScript",
 	Story:    "The next client in the queue removed a waiting client that had been paused. The removed client then waited for ever for its turn. The trials under client-pause, eviction and other faults are undecided, not violated: the liveness oracle blames keys that keep clients out, and here no key does.",
 	Options:  locktest.Options{Blocking: true},

@@ -14,13 +14,13 @@ var hilarySetEx = bug.Bug{
 	Name:     "hilary-setex",
 	Title:    "oaeproject/Hilary #793",
 	Link:     "https://github.com/oaeproject/Hilary/pull/793",
-	Mended:   "4.2.2",
+	FixedIn:  "4.2.2",
 	Language: "JavaScript",
 	Story:    "A client that found the lock held asked for the key's TTL, and wrote the key again if Redis answered that it had none. Redis gave the same answer for a missing key: a lock that was released between the two commands came back. (In this trial an eviction removes the key.)",
 	Before:   on(func(rdb *redis.Client) lock { return ensured(rdb, false) }),
 	After:    on(func(rdb *redis.Client) lock { return ensured(rdb, true) }),
 	Fault:    "eviction", Flaw: "liveness by orphaned-key",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // ensured is a lock that every client repairs. A client that finds the lock held and without a TTL

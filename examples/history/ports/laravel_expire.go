@@ -14,7 +14,7 @@ var laravelExpire = bug.Bug{
 	Name:     "laravel-expire",
 	Title:    "laravel/framework #31166",
 	Link:     "https://github.com/laravel/framework/issues/31166",
-	Mended:   "6.12.0",
+	FixedIn:  "6.12.0",
 	Language: "PHP",
 	Story:    "The key was set by SETNX and got its TTL by EXPIRE: a process that died between them left the lock locked for ever.",
 	Before: on(func(rdb *redis.Client) lock {

@@ -14,7 +14,7 @@ var leshanRelease = bug.Bug{
 	Name:     "leshan-release",
 	Title:    "eclipse-leshan/leshan #837",
 	Link:     "https://github.com/eclipse-leshan/leshan/pull/837",
-	Mended:   "1.0.1",
+	FixedIn:  "1.0.1",
 	Language: "Java",
 	Story:    "Release compared by GET and deleted by DEL. The fix watches the key and deletes it in a transaction.",
 	Before: on(func(rdb *redis.Client) lock {

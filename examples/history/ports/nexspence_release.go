@@ -11,7 +11,7 @@ var nexspenceRelease = bug.Bug{
 	Name:     "nexspence-release",
 	Title:    "nexspence/nexspence #223",
 	Link:     "https://github.com/nexspence/nexspence/issues/223",
-	Mended:   "#226",
+	FixedIn:  "#226",
 	Language: "Go",
 	Story:    "Acquire stored a token that Release never read: a cleanup that took longer than its lease freed the lock of the node that had taken over.",
 	Before: on(func(rdb *redis.Client) lock {

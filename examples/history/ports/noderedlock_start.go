@@ -15,7 +15,7 @@ var noderedlockStart = bug.Bug{
 	Name:     "node-redlock-start",
 	Title:    "mike-marcacci/node-redlock #299",
 	Link:     "https://github.com/mike-marcacci/node-redlock/issues/299",
-	Mended:   "5dd9e28 (#274)",
+	FixedIn:  "5dd9e28 (#274)",
 	Language: "TypeScript",
 	Story:    "The lease was counted from the first of several attempts, so a caller that had waited got a deadline that was too early, or even past. Holders stop too early: that is safe, and no oracle reports it.",
 	Options:  five,

@@ -14,7 +14,7 @@ var pythonredislockExtend = bug.Bug{
 	Name:     "python-redis-lock-extend",
 	Title:    "ionelmc/python-redis-lock #31",
 	Link:     "https://github.com/ionelmc/python-redis-lock/pull/31",
-	Mended:   "3.0.0",
+	FixedIn:  "3.0.0",
 	Language: "Python",
 	Story:    "Extend checked the key's TTL, but not its owner: a holder whose lease had ended prolonged the next holder's lease and went on.",
 	Before: on(func(rdb *redis.Client) lock {

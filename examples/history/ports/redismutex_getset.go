@@ -17,7 +17,7 @@ var redismutexGetSet = bug.Bug{
 	Name:     "redis-mutex-getset",
 	Title:    "kenn/redis-mutex #6",
 	Link:     "https://github.com/kenn/redis-mutex/pull/6",
-	Mended:   "2.1.1",
+	FixedIn:  "2.1.1",
 	Language: "Ruby",
 	Story:    "A client's SETNX failed, the holder released the lock, and the client's GET found no key. The client took the missing key for an expired lease: its GETSET overwrote the value of a third client that had taken the lock, and the third client could no longer unlock. This takes three clients within two commands, and no named schedule does that.",
 	Options:  locktest.Options{WallClock: true},

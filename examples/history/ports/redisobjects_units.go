@@ -17,7 +17,7 @@ var redisobjectsUnits = bug.Bug{
 	Name:     "redis-objects-units",
 	Title:    "nateware/redis-objects #234",
 	Link:     "https://github.com/nateware/redis-objects/issues/234",
-	Mended:   "1.4.3",
+	FixedIn:  "1.4.3",
 	Language: "Ruby",
 	Story:    "The end of the lease was computed from milliseconds taken for seconds: for a thousand leases, a holder considered the key its own and deleted it at release.",
 	Options:  locktest.Options{WallClock: true},
@@ -26,7 +26,7 @@ var redisobjectsUnits = bug.Bug{
 	}),
 	After: timed(func(rdb *redis.Client, now func() time.Time) lock { return untilEnd(rdb, now, 1) }),
 	Fault: "slow-work", Flaw: "exclusion by foreign-delete",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // untilEnd is a lock whose release sends DEL only within leases*TTL of the acquire, by the client's

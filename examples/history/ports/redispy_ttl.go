@@ -14,7 +14,7 @@ var redispyTTL = bug.Bug{
 	Name:     "redis-py-ttl",
 	Title:    "redis/redis-py 2139d81",
 	Link:     "https://github.com/redis/redis-py/commit/2139d817",
-	Mended:   "08d37bd",
+	FixedIn:  "08d37bd",
 	Language: "Python",
 	Story:    "A script rewritten for SET NX PX had its two branches exchanged: a lock with a timeout was set without a TTL, and stayed for ever when its holder died.",
 	Before: on(func(rdb *redis.Client) lock {

@@ -13,7 +13,7 @@ var redispyWatch = bug.Bug{
 	Name:     "redis-py-watch",
 	Title:    "redis/redis-py #1031",
 	Link:     "https://github.com/redis/redis-py/pull/1031",
-	Mended:   "3.0.0",
+	FixedIn:  "3.0.0",
 	Language: "Python",
 	Story:    "Release watched the key, compared and deleted it, but sent no MULTI, so the WATCH had no effect: if the lease ended before the DEL, the DEL freed the next holder's lock.",
 	Before: on(func(rdb *redis.Client) lock {

@@ -15,13 +15,13 @@ var redissonReaders = bug.Bug{
 	Name:     "redisson-readers",
 	Title:    "redisson/redisson #2144",
 	Link:     "https://github.com/redisson/redisson/issues/2144",
-	Mended:   "3.11.1",
+	FixedIn:  "3.11.1",
 	Language: "Java",
 	Story:    "A reader that asked for a short lease shortened the leases of the other readers: a writer came in beside them. (One of the adapter's clients reads for a tenth of the lease.)",
 	Before:   unequal(redisson355),
 	After:    unequal(redisson3111),
 	Fault:    "none", Flaw: "exclusion by foreign-renewal",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // unequal is a service with one client that reads with a shorter lease.

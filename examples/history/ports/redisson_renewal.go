@@ -16,7 +16,7 @@ var redissonRenewal = bug.Bug{
 	Name:     "redisson-renewal",
 	Title:    "redisson/redisson #597",
 	Link:     "https://github.com/redisson/redisson/issues/597",
-	Mended:   "2.4.0",
+	FixedIn:  "2.4.0",
 	Language: "Java",
 	Story:    "The watchdog renewed the key without checking its owner: after a pause it kept the next holder's lock alive for ever.",
 	Options:  locktest.Options{Renews: true},
@@ -25,7 +25,7 @@ var redissonRenewal = bug.Bug{
 	}),
 	After: on(func(rdb *redis.Client) lock { return hashLock(rdb, renewOwnField) }),
 	Fault: "client-pause", Flaw: "ownership by foreign-renewal",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 var acquireField = redis.NewScript(`

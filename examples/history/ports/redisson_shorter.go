@@ -14,14 +14,14 @@ var redissonShorter = bug.Bug{
 	Name:     "redisson-shorter",
 	Title:    "redisson/redisson #1110",
 	Link:     "https://github.com/redisson/redisson/issues/1110",
-	Mended:   "2.10.5 and 3.5.5",
+	FixedIn:  "2.10.5 and 3.5.5",
 	Language: "Java",
 	Story:    "A writer that took the lock once more, for a shorter time, shortened the lease that it had. (The adapter asks for a tenth of the lease when it has the lock already.)",
 	Options:  locktest.Options{Reentrant: true},
 	Before:   redisson293.nested(rwClient.write, writeShortly),
 	After:    redisson355.nested(rwClient.write, writeShortly),
 	Fault:    "none", Flaw: "exclusion by lease-outlived",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // writeShortly takes the lock for writing, for a tenth of the ttl.

@@ -11,7 +11,7 @@ var redlockgoElapsed = bug.Bug{
 	Name:     "redlock-go-elapsed",
 	Title:    "amyangfei/redlock-go 9ced80a",
 	Link:     "https://github.com/amyangfei/redlock-go/commit/9ced80a",
-	Mended:   "9ced80a",
+	FixedIn:  "9ced80a",
 	Language: "Go",
 	Story:    "The time that acquiring took was counted in seconds and subtracted from milliseconds: a holder that had waited long for a slow node was told that nearly the whole lease was left.",
 	Options:  five,
@@ -20,5 +20,5 @@ var redlockgoElapsed = bug.Bug{
 	}),
 	After: redlock(right),
 	Fault: "client-pause", Flaw: "exclusion by lease-outlived",
-	Left: true,
+	OtherBugsLeft: true,
 }

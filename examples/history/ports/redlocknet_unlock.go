@@ -16,7 +16,7 @@ var redlocknetUnlock = bug.Bug{
 	Name:     "redlock-net-unlock",
 	Title:    "samcook/RedLock.net #64",
 	Link:     "https://github.com/samcook/RedLock.net/pull/64",
-	Mended:   "2.3.0",
+	FixedIn:  "2.3.0",
 	Language: "C#",
 	Story:    "The timer that extends the lease could run at the same time as Dispose, and the script that extends also sets a missing key: a released lock came back. The timer has to fire during a release, and holders seldom work for just half a lease. One of two runs of this suite showed the bug, under `eviction`, when the timer and the release came at the same instant; the same trial did not show it again.",
 	Varies:   true,

@@ -14,7 +14,7 @@ var redlockrbResurrect = bug.Bug{
 	Name:     "redlock-rb-resurrect",
 	Title:    "leandromoreira/redlock-rb #36",
 	Link:     "https://github.com/leandromoreira/redlock-rb/issues/36",
-	Mended:   "0.1.7",
+	FixedIn:  "0.1.7",
 	Language: "Ruby",
 	Story:    "Extending ran the script that acquires, which sets a key that is not there: a lock that had expired was extended with success, although others may have held it meanwhile.",
 	Before: on(func(rdb *redis.Client) lock {

@@ -14,7 +14,7 @@ var redlockrbSeconds = bug.Bug{
 	Name:     "redlock-rb-seconds",
 	Title:    "leandromoreira/redlock-rb #44",
 	Link:     "https://github.com/leandromoreira/redlock-rb/issues/44",
-	Mended:   "0.2.0",
+	FixedIn:  "0.2.0",
 	Language: "Ruby",
 	Story:    "Extending passed milliseconds to EXPIRE: an extended lease of 30 s lasted for eight hours, and so did the lock of a holder that died. (node-redlock had the same in e09c9ff.)",
 	Before: on(func(rdb *redis.Client) lock {

@@ -19,7 +19,7 @@ var redsyncValidity = bug.Bug{
 	Name:     "redsync-validity",
 	Title:    "go-redsync/redsync #71",
 	Link:     "https://github.com/go-redsync/redsync/pull/71",
-	Mended:   "v4.4.0",
+	FixedIn:  "v4.4.0",
 	Language: "Go",
 	Story:    "Extend did not check how long it had taken: it reported success even if its first keys had expired while it waited for the last node (Valid had the same bug, #72). With timeouts of seconds and leases of 30 s, no reply comes that late.",
 	Options:  five,

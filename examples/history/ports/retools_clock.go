@@ -16,7 +16,7 @@ var retoolsClock = bug.Bug{
 	Name:     "retools-clock",
 	Title:    "bbangert/retools #18",
 	Link:     "https://github.com/bbangert/retools/issues/18",
-	Mended:   "0.4",
+	FixedIn:  "0.4",
 	Language: "Python",
 	Story:    "Each client decided by its own clock whether a lease had ended: one whose clock was fast took a lock that was held.",
 	Options:  locktest.Options{WallClock: true},

@@ -18,14 +18,14 @@ var retoolsExpire = bug.Bug{
 	Name:     "retools-expire",
 	Title:    "bbangert/retools b817891",
 	Link:     "https://github.com/bbangert/retools/commit/b817891",
-	Mended:   "0.3",
+	FixedIn:  "0.3",
 	Language: "Python",
 	Story:    "EXPIRE was given the time at which the lease ends instead of its duration, so no key expired. Clients therefore took over every dead holder's lock by GETSET, and a client that comes too late also overwrites the key by its GETSET.",
 	Options:  locktest.Options{WallClock: true},
 	Before:   timed(func(rdb *redis.Client, now func() time.Time) lock { return byTimestamp(rdb, now, true) }),
 	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return byTimestamp(rdb, now, false) }),
 	Fault:    "client-crash", Flaw: "ownership by race",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // byTimestamp is a lock whose key holds the end of the lease by its owner's clock, as the

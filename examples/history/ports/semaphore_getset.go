@@ -18,7 +18,7 @@ var semaphoreGetSet = bug.Bug{
 	Name:     "redis-semaphore-getset",
 	Title:    "dv/redis-semaphore #23",
 	Link:     "https://github.com/dv/redis-semaphore/issues/23",
-	Mended:   "0.3.1",
+	FixedIn:  "0.3.1",
 	Language: "Ruby",
 	Story:    "Every attempt to take the mutex used GETSET, which removes the key's TTL: after another client's attempt, the mutex of a dead holder was locked for ever.",
 	Options:  locktest.Options{WallClock: true},
@@ -33,7 +33,7 @@ var semaphoreGetSet = bug.Bug{
 	}),
 	After: timed(expiring),
 	Fault: "client-crash", Flaw: "liveness by no-expiry, for ever",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // expiring is the fixed lock: its key has no TTL and holds the end of the lease.

@@ -16,7 +16,7 @@ var semaphoreReacquire = bug.Bug{
 	Name:     "redis-semaphore-reacquire",
 	Title:    "swarthy/redis-semaphore 3f70489",
 	Link:     "https://github.com/swarthy/redis-semaphore/commit/3f70489",
-	Mended:   "5.3.1",
+	FixedIn:  "5.3.1",
 	Language: "TypeScript",
 	Story:    "A refresh that found no key set the key again: a holder that had been paused took the lock back, although other clients may have held it during the pause, and did not learn that it had lost it. Such a lock claims no deadline, so a frozen client shows only limits.",
 	Options:  locktest.Options{Renews: true},

@@ -17,7 +17,7 @@ var servicestackGetSet = bug.Bug{
 	Name:     "servicestack-getset",
 	Title:    "ServiceStack/ServiceStack.Redis #215",
 	Link:     "https://github.com/ServiceStack/ServiceStack.Redis/pull/215",
-	Mended:   "4.0.44",
+	FixedIn:  "4.0.44",
 	Language: "C#",
 	Story:    "Two clients found an expired lease. The client whose GETSET came second gave up, but its value stayed in the key: the end of a lease that nobody held.",
 	Options:  locktest.Options{WallClock: true},
@@ -37,7 +37,7 @@ var servicestackGetSet = bug.Bug{
 		})
 	}),
 	Fault: "node-pause", Flaw: "ownership by race",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // takenOver is a lock whose key holds the end of the lease. If the lease has ended, a client takes

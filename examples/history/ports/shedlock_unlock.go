@@ -14,7 +14,7 @@ var shedlockUnlock = bug.Bug{
 	Name:     "shedlock-unlock",
 	Title:    "lukas-krecan/ShedLock #2583",
 	Link:     "https://github.com/lukas-krecan/ShedLock/issues/2583",
-	Mended:   "6.7.0",
+	FixedIn:  "6.7.0",
 	Language: "Java",
 	Story:    "Unlock was a bare DEL, and extend was a SET XX with a new value: a job whose lease had ended freed or took over the next job's lock.",
 	Before: on(func(rdb *redis.Client) lock {

@@ -13,7 +13,7 @@ var springUnlink = bug.Bug{
 	Name:     "spring-unlink",
 	Title:    "spring-projects/spring-integration #8699",
 	Link:     "https://github.com/spring-projects/spring-integration/issues/8699",
-	Mended:   "6.2.0-M2",
+	FixedIn:  "6.2.0-M2",
 	Language: "Java",
 	Story:    "Unlock asked by GET whether the key was its own, and then sent UNLINK: a lease that ended between the two cost the next holder its lock.",
 	Before: on(func(rdb *redis.Client) lock {

@@ -17,14 +17,14 @@ var yiiredisExpired = bug.Bug{
 	Name:     "yiiredis-expired",
 	Title:    "phpnode/YiiRedis #18",
 	Link:     "https://github.com/phpnode/YiiRedis/pull/18",
-	Mended:   "613e969",
+	FixedIn:  "613e969",
 	Language: "PHP",
 	Story:    "A client that found an expired lease took the lock without writing anything to Redis: after a holder died, all clients that asked got in together.",
 	Options:  locktest.Options{WallClock: true},
 	Before:   timed(func(rdb *redis.Client, now func() time.Time) lock { return arMutex(rdb, now, false) }),
 	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return arMutex(rdb, now, true) }),
 	Fault:    "client-crash", Flaw: "exclusion by race",
-	Left: true,
+	OtherBugsLeft: true,
 }
 
 // arMutex is a lock whose key holds the end of the lease. If replace is set, a client replaces an

@@ -27,7 +27,7 @@ var bugs = map[string]bug.Bug{
 		Name:     "redsync-extend-always",
 		Title:    "go-redsync/redsync 5e3c32b",
 		Link:     "https://github.com/go-redsync/redsync/commit/5e3c32b",
-		Mended:   "v4.0.4",
+		FixedIn:  "v4.0.4",
 		Language: "Go",
 		Story:    "Unlock and Extend compared the script's answer, an int64 in an interface, with the wrong type: they reported success whatever the script had answered.",
 		Command:  "cd redsync && go test -v -modfile=v4.0.3.mod .",
@@ -37,7 +37,7 @@ var bugs = map[string]bug.Bug{
 		Name:     "redsync-extend-cleanup",
 		Title:    "go-redsync/redsync #151",
 		Link:     "https://github.com/go-redsync/redsync/pull/151",
-		Mended:   "v4.12.1",
+		FixedIn:  "v4.12.1",
 		Language: "Go",
 		Story:    "If one node did not answer an extension, all of them were asked to release the lock, while Extend still reported success for the majority that had answered.",
 		Options:  locktest.Options{Nodes: 5},
@@ -46,7 +46,7 @@ var bugs = map[string]bug.Bug{
 		// Some schedules of eviction also cut a client off from a minority of the nodes. An attempt
 		// that waits for the other nodes may leave keys behind. Under eviction such keys are no
 		// limit but a flaw of the lock.
-		Left: true,
+		OtherBugsLeft: true,
 	},
 }
 

@@ -35,11 +35,11 @@ func fenceCounters(e history.Evidence, keys *keyspace.Keys) map[Key]bool {
 		}
 	}
 	for at := range counts {
-		beside := false
+		withOthers := false
 		for op := range fences {
-			beside = beside || touched[op][at] && len(touched[op]) > 1
+			withOthers = withOthers || touched[op][at] && len(touched[op]) > 1
 		}
-		if other[at] || !beside {
+		if other[at] || !withOthers {
 			delete(counts, at)
 		}
 	}

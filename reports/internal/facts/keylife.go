@@ -61,13 +61,13 @@ func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
 			if x.Counter = counters[x.Where()]; x.Counter {
 				x.Owner = history.NoClient
 			} else {
-				x.Owner = robbed(keys, s, x)
+				x.Owner = affectedOwner(keys, s, x)
 			}
 			events = append(events, x)
 		}
 	}
 	spans := spansOf(keys, counters, End(e))
-	events = append(events, lose(e.Ops, events, spans)...)
+	events = append(events, redateLosses(e.Ops, events, spans)...)
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return events, spans
 }
@@ -89,9 +89,9 @@ func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
 	return x, x.Kind != ""
 }
 
-// robbed returns the client whose grant the event affects: the key's owner. If an owner deletes a
-// key that it shares with other owners, robbed returns one of the other owners.
-func robbed(keys *keyspace.Keys, s keyspace.Step, x Event) int {
+// affectedOwner returns the client whose grant the event affects: the key's owner. If an owner deletes a
+// key that it shares with other owners, affectedOwner returns one of the other owners.
+func affectedOwner(keys *keyspace.Keys, s keyspace.Step, x Event) int {
 	if x.Kind != Deleted || x.Client != x.Owner {
 		return x.Owner
 	}
@@ -146,7 +146,7 @@ func spansOf(keys *keyspace.Keys, counters map[Key]bool, end time.Duration) []Sp
 	byKey := map[Key][]*keyspace.Grant{}
 	for _, g := range keys.Grants {
 		n := Key{Node: g.Node, Name: g.Key}
-		if g.Client >= 0 && !g.Beside && !counters[n] {
+		if g.Client >= 0 && !g.JoinedOthers && !counters[n] {
 			byKey[n] = append(byKey[n], g)
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// lose redates losses of keys. The evidence records a loss when the node came back; lose moves it
-// to the time when the node went down. It changes events and spans. It returns additional events:
-// the losses on nodes that never came back.
-func lose(ops []history.Op, events []Event, spans []Span) (more []Event) {
+// redateLosses redates losses of keys. The evidence records a loss when the node came back;
+// redateLosses moves it to the time when the node went down. It changes events and spans. It returns
+// additional events: the losses on nodes that never came back.
+func redateLosses(ops []history.Op, events []Event, spans []Span) (more []Event) {
 	downs, gone := Downs(ops)
 	went := func(node string, at time.Duration) time.Duration {
 		for _, op := range ops {

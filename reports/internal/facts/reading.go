@@ -14,11 +14,11 @@ import (
 type Reading struct {
 	Pairs []history.Pair
 	Holds []checker.Hold
-	// Became is the analysis of the keys. Events and Spans are derived from it: Events in order of
+	// Keyspace is the analysis of the keys. Events and Spans are derived from it: Events in order of
 	// time, Spans by node, key and time.
-	Became *keyspace.Keys
-	Events []Event
-	Spans  []Span
+	Keyspace *keyspace.Keys
+	Events   []Event
+	Spans    []Span
 	// LockKeys are the keys of the lock that the finding is about.
 	LockKeys []Key
 	Windows  []Window
@@ -27,14 +27,14 @@ type Reading struct {
 // Read reads the evidence of a trial for a finding about the lock. If the history is
 // impossible (see history.Pairs), the Reading has no pairs and no holds.
 func Read(e history.Evidence, lock string) Reading {
-	r := Reading{Windows: windows(e.Ops), Became: keyspace.Read(e)}
+	r := Reading{Windows: windows(e.Ops), Keyspace: keyspace.Read(e)}
 	if pairs, err := history.Pairs(e.Ops); err == nil {
 		r.Pairs = pairs
 	}
 	if holds, err := checker.Holds(e); err == nil {
 		r.Holds = holds
 	}
-	r.Events, r.Spans = KeyLife(e, r.Became)
+	r.Events, r.Spans = KeyLife(e, r.Keyspace)
 	r.LockKeys = keysOf(lock, e, r.Spans, r.Events)
 	return r
 }

@@ -181,8 +181,8 @@ func (a answer) time() (time.Duration, error) {
 	return time.Duration(sec)*time.Second + time.Duration(usec)*time.Microsecond, nil
 }
 
-// of returns the next answer about the key. It skips an answer to ASKING.
-func (r *reading) of(l *Looker, key string) said {
+// answerAbout returns the next answer about the key. It skips an answer to ASKING.
+func (r *reading) answerAbout(l *Looker, key string) said {
 	if l.asking[key] {
 		r.next()
 	}
@@ -200,9 +200,9 @@ func (r *reading) key(l *Looker, key string, q question) error {
 	kind := q.as
 	var typed said
 	if q.typed {
-		typed = r.of(l, key)
+		typed = r.answerAbout(l, key)
 	}
-	content, ends := r.of(l, key), r.of(l, key)
+	content, ends := r.answerAbout(l, key), r.answerAbout(l, key)
 	for _, a := range []said{typed, content, ends} {
 		switch a.code() {
 		case "MOVED", "ASK":

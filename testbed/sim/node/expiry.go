@@ -37,7 +37,7 @@ func (k *keyspace) setDeadline(key string, ms int64) {
 func (n *Node) expire() {
 	if len(n.keys.hidden) > 0 {
 		n.unhide()
-		n.tell(history.ByClock)
+		n.report(history.ByClock)
 	}
 	if n.nowMs <= n.keys.earliest {
 		return
@@ -60,7 +60,7 @@ func (n *Node) expire() {
 		}
 	}
 	n.keys.earliest = earliest
-	n.tell(history.ByExpiry)
+	n.report(history.ByExpiry)
 }
 
 // Expire deletes the keys that have expired by now, as Redis does even without a command. It

@@ -163,7 +163,7 @@ func (n *Node) Evict(now time.Time) []history.KeyState {
 	for _, k := range states {
 		n.remove(k.Key)
 	}
-	n.tell(history.ByEviction)
+	n.report(history.ByEviction)
 	return states
 }
 

@@ -42,7 +42,7 @@ func (n *Node) Unwatch() { n.record.on, n.record.touched = false, nil }
 func (n *Node) ClockSet() {
 	if n.record.on {
 		n.record.touched = slices.AppendSeq(n.record.touched, maps.Keys(n.keys.deadlines))
-		n.tell(history.ByClock)
+		n.report(history.ByClock)
 	}
 }
 
@@ -54,7 +54,7 @@ func (n *Node) serve(by history.ChangedBy) {
 		return
 	}
 	r.on, r.touched = true, slices.AppendSeq(n.db.Keys(), maps.Keys(r.last))
-	n.tell(by)
+	n.report(by)
 }
 
 // touch notes that a key may have changed.
@@ -64,8 +64,8 @@ func (r *record) touch(key string) {
 	}
 }
 
-// tell reports the changes of the touched keys, sorted by key.
-func (n *Node) tell(by history.ChangedBy) {
+// report reports the changes of the touched keys, sorted by key.
+func (n *Node) report(by history.ChangedBy) {
 	r := &n.record
 	if len(r.touched) == 0 {
 		return

@@ -80,7 +80,7 @@ func (s *Session) Exec(now time.Time, args []string) (reply []byte, pushes []Pus
 	if len(n.tracking.bcast) > 0 {
 		n.broadcast()
 	}
-	n.tell(history.ByCommand)
+	n.report(history.ByCommand)
 	n.current = nil
 	return append(make([]byte, 0, len(n.out)), n.out...), n.takePushes()
 }

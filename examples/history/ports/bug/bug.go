@@ -18,7 +18,7 @@ type Bug struct {
 	Name     string // the test's name: "redis-py-watch"
 	Title    string // the link's text: "redis/redis-py #1031"
 	Link     string // the address of the report or of the fix
-	Mended   string // the commit or version with the fix
+	FixedIn  string // the commit or version with the fix
 	Language string // the project's language
 	Story    string // what went wrong, in a sentence or two
 	Command  string // the command line, run in examples/history, that finds the bug again; "" = that for a port
@@ -35,8 +35,8 @@ type Bug struct {
 	// to run first. A run meets such a bug by chance, and the same trial may not show it again.
 	// Missed therefore logs the bug if it meets it, and does not fail the test.
 	Varies bool
-	// Left: the fixed version still had other bugs. Without Left it must have no bug.
-	Left bool
+	// OtherBugsLeft: the fixed version still had other bugs. Without OtherBugsLeft it must have no bug.
+	OtherBugsLeft bool
 }
 
 // whole runs all faults, as for a lock that nobody has tested yet. Without whole, only the fault
@@ -69,12 +69,12 @@ func (b Bug) Found(t *testing.T) string {
 	return ""
 }
 
-// Gone fails the test if After has the bug. Unless Left is set, it also fails the test if After has
-// other bugs. It returns all bugs of After.
+// Gone fails the test if After has the bug. Unless OtherBugsLeft is set, it also fails the test if
+// After has other bugs. It returns all bugs of After.
 func (b Bug) Gone(t *testing.T) (left []string) {
 	for _, f := range b.check(t, b.After).Faults {
 		for _, flaw := range flaws(f) {
-			if f.Fault == b.Fault && flaw == b.Flaw || !b.Left {
+			if f.Fault == b.Fault && flaw == b.Flaw || !b.OtherBugsLeft {
 				t.Errorf("under %s the fixed version has %s:\n%v", f.Fault, flaw, f.Violation)
 			}
 			left = append(left, flaw)
@@ -152,5 +152,5 @@ func (b Bug) print(measured string, left []string) {
 }
 
 func (b Bug) link() string {
-	return fmt.Sprintf("`%s`: [%s](%s), fixed in %s", b.Name, b.Title, b.Link, b.Mended)
+	return fmt.Sprintf("`%s`: [%s](%s), fixed in %s", b.Name, b.Title, b.Link, b.FixedIn)
 }

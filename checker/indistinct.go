@@ -14,34 +14,34 @@ import (
 // them, or which of them a command ended. For these grants, ownership is unknown, and so is
 // the cause of an overlap.
 
-// untoldGrants lists the grants of a trial that cannot be told apart.
-type untoldGrants struct {
+// indistinctGrants lists the grants of a trial that cannot be told apart.
+type indistinctGrants struct {
 	spots map[keyspace.KeyPlace]account.Fact // places where one value carries several holders
 	pools map[string]account.Fact            // by lock: acquires take elements out of a shared key
 	why   account.Fact                       // the first reason found; zero if all grants can be told apart
 }
 
-// untold returns the grants that cannot be told apart.
-func (rp *replay) untold() *untoldGrants {
-	if rp.blurred == nil {
-		rp.blurred = &untoldGrants{spots: map[keyspace.KeyPlace]account.Fact{}, pools: map[string]account.Fact{}}
-		rp.severalInOne(rp.blurred)
-		rp.takenOut(rp.blurred)
+// indistinct returns the grants that cannot be told apart.
+func (rp *replay) indistinct() *indistinctGrants {
+	if rp.indistinctCache == nil {
+		rp.indistinctCache = &indistinctGrants{spots: map[keyspace.KeyPlace]account.Fact{}, pools: map[string]account.Fact{}}
+		rp.severalInOne(rp.indistinctCache)
+		rp.takenOut(rp.indistinctCache)
 	}
-	return rp.blurred
+	return rp.indistinctCache
 }
 
 // of returns the reason why the grant cannot be told from others, if there is one.
-func (u *untoldGrants) of(g *keyspace.Grant) (why account.Fact, untold bool) {
-	if why, untold = u.spots[g.KeyPlace()]; !untold {
-		why, untold = u.pools[g.Lock]
+func (u *indistinctGrants) of(g *keyspace.Grant) (why account.Fact, indistinct bool) {
+	if why, indistinct = u.spots[g.KeyPlace()]; !indistinct {
+		why, indistinct = u.pools[g.Lock]
 	}
-	return why, untold
+	return why, indistinct
 }
 
 // because returns its argument. It records the argument as the reason if it is the first
 // one.
-func (u *untoldGrants) because(f account.Fact) account.Fact {
+func (u *indistinctGrants) because(f account.Fact) account.Fact {
 	u.why = either(u.why, f)
 	return f
 }
@@ -52,7 +52,7 @@ func (u *untoldGrants) because(f account.Fact) account.Fact {
 //
 // A command that merely overwrites another client's value, such as SET XX, drops the parts
 // that the other client had added. Such a command stays a replacement.
-func (rp *replay) severalInOne(u *untoldGrants) {
+func (rp *replay) severalInOne(u *indistinctGrants) {
 	for _, s := range rp.Strikes {
 		if s.Kind != keyspace.Replacement {
 			continue
@@ -156,7 +156,7 @@ var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
 //
 // If each acquire put its element in another key, the grant is there, and all grants can be
 // told apart.
-func (rp *replay) takenOut(u *untoldGrants) {
+func (rp *replay) takenOut(u *indistinctGrants) {
 	all := rp.takings()
 	if len(all) == 0 {
 		return
@@ -308,20 +308,20 @@ func (rp *replay) standsElsewhere(t *taking) bool {
 	})
 }
 
-// untoldCause returns an unclassified reason if the finding is about a grant that cannot be
+// indistinctCause returns an unclassified reason if the finding is about a grant that cannot be
 // told from others.
-func (rp *replay) untoldCause(f Finding) ([]reason, bool) {
-	u := rp.untold()
+func (rp *replay) indistinctCause(f Finding) ([]reason, bool) {
+	u := rp.indistinct()
 	if u.why.What == "" {
 		return nil, false
 	}
-	why, untold := u.pools[f.Lock]
+	why, indistinct := u.pools[f.Lock]
 	for _, client := range f.Clients {
 		for _, g := range rp.party(f, client) {
-			if !untold {
-				why, untold = u.of(g)
+			if !indistinct {
+				why, indistinct = u.of(g)
 			}
 		}
 	}
-	return []reason{{cause: Unclassified, why: why}}, untold
+	return []reason{{cause: Unclassified, why: why}}, indistinct
 }

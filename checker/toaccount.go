@@ -7,11 +7,11 @@ import (
 )
 
 func believed(h Hold) account.Believed {
-	told := account.Believed{Client: h.Client, Mode: h.Mode, From: h.From, Why: h.ToWhy, Extended: h.Extended > 0}
+	b := account.Believed{Client: h.Client, Mode: h.Mode, From: h.From, Why: h.ToWhy, Extended: h.Extended > 0}
 	if h.To != Never {
-		told.Until = h.To
+		b.Until = h.To
 	}
-	return told
+	return b
 }
 
 func operated(p *history.Pair) account.Operation {
@@ -30,7 +30,7 @@ func touched(op history.Op) account.Operation {
 }
 
 // grants converts grants to the form of an account. It skips nil entries.
-func (rp *replay) grants(all ...*keyspace.Grant) (told []account.Granted) {
+func (rp *replay) grants(all ...*keyspace.Grant) (granted []account.Granted) {
 	for _, g := range all {
 		if g == nil {
 			continue
@@ -48,9 +48,9 @@ func (rp *replay) grants(all ...*keyspace.Grant) (told []account.Granted) {
 				keyspace.Deleted: account.WasRemoved, keyspace.Expired: account.WasExpired, keyspace.Lost: account.WasLost, keyspace.Unclear: account.WasUnclear,
 			}[g.End.How]
 		}
-		told = append(told, x)
+		granted = append(granted, x)
 	}
-	return told
+	return granted
 }
 
 // call returns the command at place pos of the log, or nil if there is none.
@@ -59,12 +59,12 @@ func (rp *replay) call(pos int) *account.Call {
 		return nil
 	}
 	c := rp.Commands[pos]
-	told := &account.Call{
+	call := &account.Call{
 		Index: c.Index, Client: c.Client, Node: c.Node, Name: rp.name(pos),
 		Sent: c.Sent, Arrived: c.Arrived, Ran: rp.Ran(pos).Lo, Replied: c.Replied, Reply: string(c.Reply),
 	}
 	if sha, ok := c.Script(); ok {
-		told.Script, told.Name = true, rp.Claims.ScriptNames[sha]
+		call.Script, call.Name = true, rp.Claims.ScriptNames[sha]
 	}
-	return told
+	return call
 }

@@ -21,7 +21,7 @@ func TestTheLifeOfWhatAnOperationPutOnKeys(t *testing.T) {
 		{"it put nothing there", "10 c0+ PING\n20 stranger SET lock b PX 500", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, seen := Read(enact(t, c.tale)).LifeOf(0); got != c.want || seen != c.seen {
+			if got, seen := Read(enact(t, c.tale)).TTLOf(0); got != c.want || seen != c.seen {
 				t.Errorf("got %v (seen: %t), want %v (%t)", got, seen, c.want, c.seen)
 			}
 		})

@@ -13,23 +13,23 @@ func (t *Term) Given() time.Duration {
 	return max(0, (t.Fair.Lo - t.At.Hi + unit - 1).Truncate(unit))
 }
 
-// LifeOf returns the TTL of the lock that an operation took. op is the index of its invocation.
+// TTLOf returns the TTL of the lock that an operation took. op is the index of its invocation.
 // For each key with a grant of the operation, the longest TTL that any command gave this grant
 // counts, renewals included. Of several keys, the shortest of these TTLs counts, since a lock
-// ends with the first of its keys. LifeOf returns 0 if no key has a TTL. ok is false if the
+// ends with the first of its keys. TTLOf returns 0 if no key has a TTL. ok is false if the
 // operation put nothing on keys.
-func (k *Keys) LifeOf(op int) (life time.Duration, ok bool) {
+func (k *Keys) TTLOf(op int) (ttl time.Duration, ok bool) {
 	longest := map[NodeKey]time.Duration{}
 	for _, g := range k.Of(op) {
-		for _, t := range g.Lives() {
+		for _, t := range g.Terms() {
 			at := g.NodeKey()
 			longest[at] = max(longest[at], t.Given())
 		}
 	}
-	for _, l := range longest {
-		if l > 0 && (life == 0 || l < life) {
-			life = l
+	for _, t := range longest {
+		if t > 0 && (ttl == 0 || t < ttl) {
+			ttl = t
 		}
 	}
-	return life, len(longest) > 0
+	return ttl, len(longest) > 0
 }
