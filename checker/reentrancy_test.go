@@ -33,7 +33,7 @@ func TestReentrancyDoesNotApply(t *testing.T) {
 
 func TestAHoldIsCertainAsLongAsItsKeyWasSeenToLive(t *testing.T) {
 	for life, want := range map[string][]string{
-		"3": {"c1 was granted lock at 1.503s after only 1 of c0's 2 acquires (since 0.003s) had been released: c1 took over at 1.502s what c0 had held since 0.002s, longer than its lease"},
+		"3": {"c1 was granted lock at 1.503s after only 1 of c0's 2 acquires (since 0.003s) had been released: c1 took over at 1.502s the lock that c0 had held since 0.002s, longer than its lease"},
 		"1": nil,
 	} {
 		s := tell(t, "reentrant-local") // the lease is one second
