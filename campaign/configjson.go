@@ -9,8 +9,9 @@ import (
 // The default numbers of clients and locks.
 const defaultClients, defaultKeys = 3, 1
 
-// storedConfig is Config as stored in campaign.json. A size that was not chosen is stored
-// as its default. Chosen lists the sizes that were chosen and equal their default.
+// storedConfig is Config as stored in campaign.json. If the user did not choose Clients or Keys, the
+// default is stored. Chosen names those of the two that the user set to the default. Reading turns any
+// other stored default back into 0, which means "not chosen".
 type storedConfig struct {
 	plainConfig
 	Chosen []string `json:"chosen,omitempty"`

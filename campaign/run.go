@@ -22,7 +22,8 @@ type Campaign struct {
 	// Command is the command line, for the record.
 	Command  string
 	Versions Versions
-	// Prefix is stored as Info.Prefix.
+	// Prefix begins the names of all keys on servers shared with other users, for the record
+	// (Info.Prefix); "" = the campaign has servers of its own.
 	Prefix  string
 	Testbed testbed.Testbed
 	// Worker is the command line of a program that calls worker.Serve on the same testbed.

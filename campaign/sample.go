@@ -54,9 +54,9 @@ type repetition struct {
 }
 
 // repeat runs the sampled trials again, in new processes, and compares both runs. A difference in
-// one of the project's own recipes is a failure of the harness. A lock of another project is marked
-// as varying, by its first trial that differs. Both runs of a reported difference are kept. Of the
-// other sampled trials, only folders that the campaign refers to are kept.
+// one of the project's own recipes is a failure of the harness. For any other
+// lock, the first trial that differs marks the lock as varying. The folders of both runs of a reported
+// difference are kept. Of the other sampled trials, a folder is kept only if the campaign refers to it.
 func (r *run) repeat(ctx context.Context) {
 	again := make([]repetition, len(r.sample))
 	if len(r.sample) > 0 && ctx.Err() == nil && !r.failed() {

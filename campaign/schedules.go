@@ -84,9 +84,9 @@ func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error
 	return specs, nil
 }
 
-// leastNamed is the minimum disturbed time of a named trial, in lease times: the fault
-// strikes as soon as a client reaches the schedule's point, and its effects last for a
-// lease.
+// leastNamed is the minimum length of the disturbed part of a trial with a named schedule, in lease
+// times. It leaves time for a client to reach the schedule's spot, and for the fault's effects, which last
+// about one lease.
 const leastNamed = 3
 
 // overrun returns the share of a named trial's critical sections that outlast their lease: 0 to 1.

@@ -154,8 +154,8 @@ func (rp *replay) healedAt() (time.Duration, bool) {
 	return 0, false
 }
 
-// lastOfTheDead returns the time of the last crash or, if later, the time at which the last
-// command of a dead client arrived.
+// lastOfTheDead returns the time of the last crash, or the latest arrival of a command from a client
+// that had already crashed, whichever is later.
 func (rp *replay) lastOfTheDead() time.Duration {
 	last := time.Duration(0)
 	for _, at := range rp.Crashes {
@@ -169,8 +169,8 @@ func (rp *replay) lastOfTheDead() time.Duration {
 	return last
 }
 
-// lastOfTheHung returns the time at which the last command of a client that hangs in its
-// work arrived; 0 if there is none. Until then, its watchdog may have kept its lease.
+// lastOfTheHung returns the latest arrival of a command from a client whose work already hung; 0 if
+// there is none. Until then, the client's watchdog may have kept the lease.
 func (rp *replay) lastOfTheHung() time.Duration {
 	last := time.Duration(0)
 	for _, c := range rp.Commands {

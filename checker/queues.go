@@ -9,9 +9,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file distinguishes a client's entry in a queue from a grant that brings the lock. To package
-// keyspace, the entry is a grant from the command that joined the queue. But the entry brings the lock
-// only when the client's turn has come.
+// This file distinguishes a client's entry in a queue from a grant that brings the lock. Package
+// keyspace records a grant as soon as a command adds the entry. But the client has the lock only when its
+// turn comes.
 
 // onlyWaited reports whether the strike removed an entry that had not yet brought its
 // client the lock. The removal came before the client's hold began, and the client asked

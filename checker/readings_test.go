@@ -7,8 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// asksTime adds a TIME command. The node's clock, with which it answers, is fast by ahead
-// milliseconds.
+// asksTime adds a TIME command. The reply comes from a node whose clock is fast by ahead milliseconds.
 func (s *story) asksTime(at float64, client int, ahead float64) {
 	now := nodeEpoch + int64(at+ahead)
 	s.cmd(at, client, fmt.Sprintf(`["%d" "%d"]`, now/1000, now%1000*1000), "TIME")

@@ -17,12 +17,15 @@ import (
 // A single command that came at the wrong moment proves nothing.
 const oftenEnough = 3
 
-// untaken completes a finding about clients that never got a lock although it was free for
-// long enough. The lock is free while no client believes that it holds the lock and no node
-// has a key of the lock. The time turn, in which every client gets a turn, is long enough. If every
-// client asked often enough, the recovery time is long enough. Redis must have answered all the
-// clients' commands, none of them may have changed a key, and some client must have got the
-// lock in the trial. ok is false if one of these conditions is false or was not seen.
+// untaken completes a finding about clients that never got a lock although it was free for long enough.
+// A lock is free while no client believes that it holds the lock and no node has a key of the lock. ok is
+// true if all of this was seen:
+//
+//   - The lock was free for at least turn, the time in which every client gets a turn. If each client
+//     sent at least oftenEnough commands for the lock, the recovery time suffices.
+//   - Every command for the lock that these clients sent meanwhile got a reply and changed no key, and
+//     its node was able to serve it.
+//   - Some client got the lock in the trial, and nothing suggests that the lock is kept elsewhere.
 func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {

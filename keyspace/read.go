@@ -17,7 +17,7 @@ func Clip(d time.Duration) time.Duration { return min(max(d, 0), Lifetime) }
 
 // Read returns the grants on all keys and the commands that affected them. It is a pure
 // function of the evidence, in O(n log n). The operations must form a possible history,
-// with all modes filled in.
+// and each operation on a read-write lock must have its mode.
 func Read(e history.Evidence) *Keys {
 	e = Attribute(e)
 	r := &reader{

@@ -137,8 +137,8 @@ func serverLostKey(oracles ...string) []Flaw {
 		redisFailed, oracles...)
 }
 
-// extendedByOldPrimary returns the flaw that shows when there are two primaries and the old one
-// extends a lease. Only a client that extends its lease shows this flaw.
+// extendedByOldPrimary returns the flaw of two primaries: the old one extends a lease although the new
+// one has granted the lock to another client. Only a lock with an Extend operation can show it.
 func extendedByOldPrimary() []Flaw {
 	return may([]string{"failover", "split-brain"}, under([]string{mixed}, "server-lost-key", Limit,
 		"The old one of two primaries extends the lease of a holder although the new one has granted the lock to another.",

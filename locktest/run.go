@@ -321,7 +321,7 @@ var claimed = struct {
 	names map[string]*sync.Mutex
 }{names: map[string]*sync.Mutex{}}
 
-// claim waits until no other test of this name runs.
+// claim waits until no other test of this name runs, and reserves the name until release is called.
 func claim(name string) (release func()) {
 	claimed.Lock()
 	m := claimed.names[name]

@@ -54,8 +54,8 @@ func drawnHungWork(w World, r *rand.Rand) []Plan {
 	return d.plans(min(2, w.Clients-1), r)
 }
 
-// namedHungWork hangs one client, or two in succession, in each step in which the client
-// believes that it holds the lock.
+// namedHungWork returns, for each step in which a client believes that it holds the lock, a schedule that
+// hangs one client there, and one that hangs two in succession.
 func namedHungWork(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range believing {

@@ -92,9 +92,9 @@ type enumeration struct {
 // enumerate returns an empty enumeration.
 func (w World) enumerate() *enumeration { return &enumeration{World: w} }
 
-// at returns an action that strikes one client in who: the first to reach the spot.
-func (e *enumeration) at(s spot, idea string, who []int, l lineup) Action {
-	return e.timed(e.action(s, idea, who, l))
+// at returns an action that strikes the first of these clients to reach the spot.
+func (e *enumeration) at(s spot, idea string, clients []int, l lineup) Action {
+	return e.timed(e.action(s, idea, clients, l))
 }
 
 // timed sets an action's earliest and latest start, and sets its Client to history.NoClient.

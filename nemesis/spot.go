@@ -38,18 +38,18 @@ func (s spot) trigger(clients []int) *Trigger {
 	return &Trigger{Clients: clients, Step: s.step, Node: s.node, N: s.n, When: s.when}
 }
 
-// action returns an action that strikes one client in who: the first to reach the spot. At a
-// command of an acquire the action waits until a client has just released the lock, so that it
-// usually strikes an attempt that succeeds.
-func (w World) action(s spot, idea string, who []int, l lineup) Action {
-	a := Action{Idea: idea, Client: history.NoClient, Point: s.trigger(who), Nodes: []string{s.node}}
+// action returns an action that strikes the first of these clients to reach the spot; at an inner spot,
+// only the first client of the list. At a command of an acquire the action waits until a client has just
+// released the lock, so that it usually strikes an attempt that succeeds.
+func (w World) action(s spot, idea string, clients []int, l lineup) Action {
+	a := Action{Idea: idea, Client: history.NoClient, Point: s.trigger(clients), Nodes: []string{s.node}}
 	if s.n == 0 {
 		a.Nodes = w.Nodes[:1]
 	}
 	switch {
 	case s.inner:
-		a.Point.Clients = who[:1]
-		a.Arm = beginning(testbed.StepHold).trigger(who[:1])
+		a.Point.Clients = clients[:1]
+		a.Arm = beginning(testbed.StepHold).trigger(clients[:1])
 	case s.step == testbed.StepAcquire && s.n > 0:
 		a.Arm = l.anyone(testbed.StepRest)
 	}

@@ -28,8 +28,8 @@ func (s boundedSection) least() int {
 }
 
 // boundedPage joins the sections and omits those without items. The page has at most limit bytes,
-// unless the least sizes of all sections need more. Each section may use the remaining room,
-// except for the least sizes of the sections after it.
+// unless the sections need more even without their items. Each section may use the room that is left, up
+// to its Most, but leaves as much as the later sections need without their items.
 func boundedPage(limit int, sections []boundedSection) string {
 	var b strings.Builder
 	after := 0

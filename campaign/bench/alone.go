@@ -33,7 +33,7 @@ func RoundTrips(commands []history.Command) int {
 	return trips
 }
 
-// Cost is what one operation cost.
+// Cost is the number of commands and of round trips of one operation, and its duration.
 type Cost struct {
 	Commands, RoundTrips int
 	Took                 time.Duration // from the invocation to the completion

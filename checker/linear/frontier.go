@@ -97,7 +97,7 @@ type event struct {
 	reply bool
 }
 
-// late reports whether the time is over, and remembers it.
+// late reports whether the search's time is over. Once true, it stays true.
 func (f *frontier) late() bool {
 	f.stopped = f.stopped || f.stop()
 	return f.stopped

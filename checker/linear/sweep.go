@@ -186,10 +186,10 @@ func (c *crowd) leave(now time.Duration) {
 
 func (c *crowd) foreign(client int) int { return len(c.holds) - c.of[client] }
 
-// owners counts the clients, other than but, that have a hold.
-func (c *crowd) owners(but int) int {
+// owners returns the number of clients that have a hold, not counting the client except.
+func (c *crowd) owners(except int) int {
 	n := len(c.of)
-	if c.of[but] > 0 {
+	if c.of[except] > 0 {
 		n--
 	}
 	return n

@@ -142,8 +142,8 @@ func (m *measure) recovery(lock string, since time.Duration) {
 	m.RecoveryMax = max(m.RecoveryMax, times[i]-since)
 }
 
-// Leftover is a key that an acquire left behind although its client knows of no success: the
-// acquire was refused, or its outcome is unknown. The client was alive.
+// Leftover is a key that an acquire of a living client left behind. The acquire was refused, or its
+// outcome is unknown.
 type Leftover struct {
 	Client int    `json:"client"`
 	Node   string `json:"node"`

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Kind is the kind of a log's records.
+// Kind says what a log records.
 type Kind string
 
 // Kinds of logs.

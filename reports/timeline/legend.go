@@ -190,7 +190,7 @@ func (s scene) has(x sample) bool {
 	return false
 }
 
-// legendRows arranges the samples that the scene needs in rows.
+// legendRows returns, row by row, the samples that the scene needs.
 func (p *painter) legendRows() [][]sample {
 	var rows [][]sample
 	x := vg.Length(fullWidth)

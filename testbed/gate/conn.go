@@ -267,8 +267,8 @@ func (c *Conn) handOn(m resp.Message, by time.Time) error {
 	return err
 }
 
-// count returns a command that is about to be sent, with its number in the step. mu is
-// held.
+// count makes the record of a command that is about to be sent, and numbers it within the step if it
+// counts (resp.Counts). The caller holds mu.
 func (c *Conn) count(args []history.Bytes) history.Command {
 	cl := c.client
 	cmd := history.Command{

@@ -56,7 +56,7 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	}
 	again := t
 	again.Stream, again.Keep = true, true
-	// Wait less long for a second hang.
+	// The second attempt gets a shorter limit, in case it hangs.
 	d, second, err := p.attempt(ctx, &w, again, p.limit/6, nil)
 	if second != nil && second.Killed == crash.TooLong && grows(again.Folder, second.Limit/2) {
 		second.Killed = crash.TooMuch

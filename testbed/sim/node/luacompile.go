@@ -110,8 +110,8 @@ var harmlessGlobals = []string{
 	"string", "tonumber", "tostring", "type", "unpack",
 }
 
-// inspect looks for instructions that change tables or globals. Most lock scripts have
-// none, and so need no check of the Lua state after a run.
+// inspect looks for instructions that change tables or globals, or that use globals which may change
+// something. Most lock scripts have none, and so need no check of the Lua state after a run.
 func (sc *script) inspect(p *lua.FunctionProto) {
 	for _, instruction := range p.Code {
 		switch int(instruction >> 26) {
