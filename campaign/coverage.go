@@ -10,30 +10,29 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// cover sets Covered and LastNew from the cell's stored trials. Trials is already set.
-func (c *Cell) cover(info Info, p PlannedCell, trials []trial.Result) {
+// cover sets Covered and LastNew. trials are the cell's stored trials; more counts its further trials.
+func (c *Cell) cover(info Info, trials []trial.Result, more Tally) {
 	inTurn := slices.SortedFunc(slices.Values(trials), func(a, b trial.Result) int {
 		return cmp.Or(a.Spec.Turn().Compare(b.Spec.Turn()), cmp.Compare(a.Spec.Workload, b.Spec.Workload))
 	})
-	seen, number := map[progress.Behaviour]bool{}, 0
+	seen, planned := map[progress.Behaviour]bool{}, 0
 	for _, t := range inTurn {
-		round := t.Spec.Trial - info.Config.Trials
-		further := info.Further != nil && !t.Spec.Named() && round >= 0
-		if !further {
-			number++
-		}
+		further := info.Further != nil && !t.Spec.Named() && t.Spec.Trial >= info.Config.Trials
 		known := len(seen)
 		for _, b := range t.Behaviours {
 			seen[b] = true
 		}
-		if len(seen) > known {
-			c.LastNew = number
-			if further { // most further trials are not stored; some rounds may have left the cell out
-				c.LastNew += round*len(p.Workloads) + 1 + slices.Index(p.Workloads, t.Spec.Workload)
-			}
+		if further {
+			continue // most further trials are not stored: more has their numbers
+		}
+		if planned++; len(seen) > known {
+			c.LastNew = planned
 		}
 	}
-	c.Covered, c.LastNew = len(seen), min(c.LastNew, c.Trials)
+	if more.LastNew > 0 {
+		c.LastNew = planned + more.LastNew
+	}
+	c.Covered = len(seen)
 }
 
 // CoverageSentence says for a reader how many behaviours the cell's trials covered, and when the

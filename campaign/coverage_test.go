@@ -47,19 +47,19 @@ func TestLastNewCountsTrialsInTheirOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		trials           []trial.Result
 		further          *Further
-		most             int
+		more             Tally
 		covered, lastNew int
 	}{
-		"nothing was seen":              {[]trial.Result{of("", 0)}, nil, 1, 0, 0},
-		"the first showed all":          {[]trial.Result{second, first, other, named}, nil, 4, 2, 1},
-		"a drawn trial is later":        {[]trial.Result{second, of("", 2, 7), other, named}, nil, 4, 3, 4},
-		"rounds count all their trials": {[]trial.Result{named, other, first, of("", 4, 7)}, &Further{}, 40, 3, 6},
-		"a cell that rested":            {[]trial.Result{named, other, first, of("", 90, 7)}, &Further{}, 40, 3, 40},
+		"nothing was seen":                     {[]trial.Result{of("", 0)}, nil, Tally{}, 0, 0},
+		"the first showed all":                 {[]trial.Result{second, first, other, named}, nil, Tally{}, 2, 1},
+		"a drawn trial is later":               {[]trial.Result{second, of("", 2, 7), other, named}, nil, Tally{}, 3, 4},
+		"further trials are counted apart":     {[]trial.Result{named, other, first, of("", 90, 7)}, &Further{}, Tally{Ran: 51, LastNew: 51}, 3, 54},
+		"further trials that show nothing new": {[]trial.Result{named, other, first, of("", 90, 2)}, &Further{}, Tally{Ran: 51}, 2, 1},
 	} {
-		cell := Cell{Trials: c.most}
+		var cell Cell
 		config := DefaultConfig()
 		config.Trials = 2
-		cell.cover(Info{Config: config, Further: c.further}, PlannedCell{Workloads: []string{"mutex"}}, slices.Clone(c.trials))
+		cell.cover(Info{Config: config, Further: c.further}, slices.Clone(c.trials), c.more)
 		if cell.Covered != c.covered || cell.LastNew != c.lastNew {
 			t.Errorf("%s: %d behaviours, the last in trial %d; want %d, %d", name, cell.Covered, cell.LastNew, c.covered, c.lastNew)
 		}

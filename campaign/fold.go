@@ -163,7 +163,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	c.Trials, c.Exercised, c.Undecided = c.Trials+more.Trials, c.Exercised+more.Exercised, c.Undecided+more.Undecided
 	c.Violations, c.Shown = c.Violations+more.Violations, c.Shown+more.Ranks[worst.Rank()]
 	c.Unstruck += more.Unstruck
-	c.cover(info, p, trials)
+	c.cover(info, trials, more)
 	c.Why, c.Lack, c.Dir, c.Seed = why(worst), worst.Lack, worst.Dir, worst.Spec.Seed
 	if info.Deterministic && !c.Varies {
 		c.Hash = worst.Hash

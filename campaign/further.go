@@ -31,7 +31,8 @@ type Further struct {
 	Cells   []Tally       `json:"cells,omitempty"`   // sorted in the order of the plan after each batch
 }
 
-// Tally counts the further trials of a cell that are not stored. Its fields are like Cell's.
+// Tally counts the further trials of a cell. All fields but Ran and LastNew are like Cell's, and count only
+// the trials that are not stored.
 type Tally struct {
 	Lock       string `json:"lock"`
 	Fault      string `json:"fault"`
@@ -42,6 +43,11 @@ type Tally struct {
 	Unstruck   int    `json:"unstruck,omitempty"`
 	// Ranks counts the trials by trial.Result.Rank.
 	Ranks map[int]int `json:"ranks"`
+	// Ran counts all further trials of the cell, stored ones included. LastNew is the number, among
+	// these, of the last one that showed a new behaviour; 0 = none did. In a merged campaign, whose shards
+	// each counted their own, LastNew is the greatest.
+	Ran     int `json:"ran,omitempty"`
+	LastNew int `json:"lastNew,omitempty"`
 }
 
 // of returns the counts of a cell; 0 if it has no further trials.
@@ -116,6 +122,7 @@ func (f *Further) add(g *Further) {
 	f.Virtual += g.Virtual
 	for _, c := range g.Cells {
 		sum := f.cell(c.Lock, c.Fault)
+		sum.Ran, sum.LastNew = sum.Ran+c.Ran, max(sum.LastNew, c.LastNew)
 		sum.Trials += c.Trials
 		sum.Exercised += c.Exercised
 		sum.Undecided += c.Undecided
@@ -154,17 +161,21 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 	for _, t := range r.trials {
 		shown.learn(t)
 	}
-	attends := &attention{leastQuiet, map[cellFlaw]int{}}
+	attends := newAttention(cells, cmp.Or(r.quiet, leastQuiet))
 	for k := r.Config.Trials; ctx.Err() == nil && !r.failed() && r.progress.Failed == 0 && !over(k); {
 		var jobs []job
-		awake := attends.awake(cells)
+		awake := attends.awake()
 		for len(jobs) < leastBatch && ctx.Err() == nil && !over(k) {
 			more, err := r.planner.round(awake, k)
 			if err != nil {
 				return err
 			}
-			if len(more) == 0 { // no probe finished, or no fault can strike
-				return nil
+			if len(more) == 0 { // no probe of these cells finished, or their faults cannot strike
+				attends.giveUp(awake)
+				if awake = attends.awake(); len(awake) == 0 {
+					return nil
+				}
+				continue
 			}
 			jobs = append(jobs, slices.DeleteFunc(more, func(j job) bool { return !r.Config.Shard.has(j.spec) })...)
 			k++
@@ -185,11 +196,29 @@ const leastQuiet = 50
 // attention decides which cells a round tries: those that still show new behaviours.
 //
 // Cell.Bound stays valid. It claims something only of cells without a violation, and the more
-// trials, the more it claims. If a trial is a violation with probability p, the first n trials show
-// none with probability (1-p)^n, whatever decides how many more follow.
+// trials, the more it claims. If trials drawn like these are violations with probability p on average, n
+// of them show none with probability (1-p)^n at most. What decides how many follow sees earlier trials
+// only.
 type attention struct {
+	cells []plannedCell    // the cells that can be tried
 	quiet int              // cells rest after so many trials without a new behaviour
 	since map[cellFlaw]int // by lock and fault: further trials since the last new behaviour
+}
+
+func newAttention(cells []plannedCell, quiet int) *attention {
+	can := slices.DeleteFunc(slices.Clone(cells), func(c plannedCell) bool { return c.lack != nil || len(c.workloads) == 0 })
+	return &attention{can, quiet, map[cellFlaw]int{}}
+}
+
+func (a *attention) sinceNew(c plannedCell) int {
+	return a.since[cellFlaw{lock: c.recipe.ID, fault: c.fault.Name}]
+}
+
+// giveUp leaves these cells out from now on.
+func (a *attention) giveUp(cells []plannedCell) {
+	a.cells = slices.DeleteFunc(a.cells, func(c plannedCell) bool {
+		return slices.ContainsFunc(cells, func(d plannedCell) bool { return c.recipe.ID == d.recipe.ID && c.fault.Name == d.fault.Name })
+	})
 }
 
 // saw notes a further trial.
@@ -201,12 +230,9 @@ func (a *attention) saw(t trial.Result, newBehaviour bool) {
 }
 
 // awake returns the cells that do not rest. If all rest, it doubles quiet until some do not.
-func (a *attention) awake(cells []plannedCell) []plannedCell {
-	can := slices.DeleteFunc(slices.Clone(cells), func(c plannedCell) bool { return c.lack != nil || len(c.workloads) == 0 })
-	for len(can) > 0 {
-		some := slices.DeleteFunc(slices.Clone(can), func(c plannedCell) bool {
-			return a.since[cellFlaw{lock: c.recipe.ID, fault: c.fault.Name}] >= a.quiet
-		})
+func (a *attention) awake() []plannedCell {
+	for len(a.cells) > 0 {
+		some := slices.DeleteFunc(slices.Clone(a.cells), func(c plannedCell) bool { return a.sinceNew(c) >= a.quiet })
 		if len(some) > 0 {
 			return some
 		}
@@ -260,6 +286,10 @@ func (r *run) digest(done []trial.Done, shown knowledge, attends *attention) {
 			f.LastNew = f.Trials
 		}
 		attends.saw(t, behaviour)
+		c := f.cell(t.Spec.Lock, t.Spec.Fault)
+		if c.Ran++; behaviour {
+			c.LastNew = c.Ran
+		}
 		if d.Kept && news && (r.Config.Keep || t.Outcome == trial.Unknown || t.Violation() && !r.shownBefore(t)) {
 			t.Dir = trial.Folder(t.Spec)
 		} else if d.Kept {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,15 +21,16 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// searched runs a small campaign whose budget ends after the given number of rounds.
-func searched(t *testing.T, rounds int, change func(*Config)) Stored {
+// searched runs a small campaign whose budget ends after the given number of rounds. quiet may replace
+// leastQuiet.
+func searched(t *testing.T, rounds int, change func(*Config), quiet ...int) Stored {
 	t.Helper()
 	c := DefaultConfig()
 	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
 	c.Locks, c.Faults, c.Workloads = []string{"set-nx-px", "redlock"}, []string{"none", "delay", "reset"}, []string{"mutex"}
 	c.Trials, c.Parallel, c.Budget = 1, 1, time.Hour
 	change(&c)
-	s, err := Campaign{Config: c, Testbed: sim.New(), over: func(k int) bool { return k >= c.Trials+rounds }}.Run(t.Context())
+	s, err := Campaign{Config: c, Testbed: sim.New(), over: func(k int) bool { return k >= c.Trials+rounds }, quiet: append(quiet, 0)[0]}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,11 @@ func TestFurtherTrialsOfShardsAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range whole.Matrix.Cells {
-		if got := m.Matrix.Cells[i]; !equalJSON(t, got, want) {
+		got := m.Matrix.Cells[i]
+		if got.LastNew > want.LastNew { // each shard counts its own further trials
+			t.Errorf("the last new behaviour came in trial %d, later than %d of the whole campaign", got.LastNew, want.LastNew)
+		}
+		if got.LastNew = want.LastNew; !equalJSON(t, got, want) {
 			t.Errorf("the cell is\n%+v\nwant\n%+v", got, want)
 		}
 	}
@@ -128,8 +134,7 @@ func TestCellsThatShowNothingNewRest(t *testing.T) {
 	}
 	lacking := cell("c")
 	lacking.lack = &trial.Lack{}
-	cells := []plannedCell{cell("a"), cell("b"), lacking}
-	a := &attention{2, map[cellFlaw]int{}}
+	a := newAttention([]plannedCell{cell("a"), cell("b"), lacking}, 2)
 	for i, step := range []struct {
 		lock  string // the lock whose further trial ends before this step; "" for none
 		new   bool   // the trial showed a new behaviour
@@ -144,15 +149,79 @@ func TestCellsThatShowNothingNewRest(t *testing.T) {
 			a.saw(trial.Result{Spec: trial.Spec{Lock: step.lock, Fault: "delay"}}, step.new)
 		}
 		names := ""
-		for _, c := range a.awake(cells) {
+		for _, c := range a.awake() {
 			names += c.recipe.ID
 		}
 		if names != step.awake {
 			t.Errorf("step %d: cells %q are awake, want %q", i, names, step.awake)
 		}
 	}
-	if got := a.awake([]plannedCell{lacking}); len(got) > 0 {
-		t.Errorf("no fault can strike, but %d cells are awake", len(got))
+	a.giveUp([]plannedCell{cell("a")})
+	if got := a.awake(); len(got) != 1 || got[0].recipe.ID != "b" {
+		t.Errorf("after giving up a, %d cells are awake, want b alone", len(got))
+	}
+	a.giveUp([]plannedCell{cell("b")})
+	if got := a.awake(); len(got) > 0 {
+		t.Errorf("all cells were given up, but %d are awake", len(got))
+	}
+}
+
+func TestASearchTriesLessOftenWhatShowsNothingNew(t *testing.T) {
+	const rounds = 150 // a batch of leastBatch trials is 100 rounds of two cells
+	s := searched(t, rounds, func(c *Config) { c.Locks, c.Faults = []string{"set-nx-px"}, []string{"none", "reset"} }, 15)
+	least, most := rounds, 0
+	for _, c := range s.Info.Further.Cells {
+		least, most = min(least, c.Ran), max(most, c.Ran)
+		if c.LastNew > c.Ran || c.Ran < 15 {
+			t.Errorf("%+v: a cell rests after 15 further trials", c)
+		}
+	}
+	if least == most || most > rounds {
+		t.Errorf("cells have between %d and %d further trials in %d rounds: want different numbers", least, most, rounds)
+	}
+	for _, c := range s.Matrix.Cells {
+		if c.LastNew < 1 || c.LastNew > c.Trials {
+			t.Errorf("%s under %s: the last new behaviour came in trial %d of %d", c.Lock, c.Fault, c.LastNew, c.Trials)
+		}
+	}
+}
+
+// After a kill, the counts of further trials must not include trials that the list lacks: the verdict of a
+// cell rests on the listed ones.
+func TestAKilledSearchHasTheTrialsThatItCounts(t *testing.T) {
+	c := DefaultConfig()
+	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
+	c.Locks, c.Faults, c.Workloads = []string{"setnx", "set-nx-px"}, []string{"client-crash", "delay"}, []string{"mutex"}
+	c.Named, c.Trials, c.Parallel, c.Budget = false, 1, 1, time.Hour
+	killed, asked := filepath.Join(t.TempDir(), "killed"), 0
+	over := func(int) bool {
+		if latest := filepath.Join(c.Store, Latest); asked == 2*leastBatch { // inside the second batch
+			if err := os.CopyFS(killed, os.DirFS(latest)); err != nil {
+				t.Error(err)
+			}
+		}
+		asked++
+		return asked > 3*leastBatch
+	}
+	if _, err := (Campaign{Config: c, Testbed: sim.New(), over: over}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(killed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := 0
+	for _, r := range s.Trials {
+		if !r.Spec.Named() && r.Spec.Trial >= c.Trials {
+			listed++
+		}
+	}
+	f := s.Info.Further
+	if f == nil || f.Trials < leastBatch {
+		t.Fatalf("the copy has %+v: want the counts of a batch", f)
+	}
+	if want := f.Trials - f.tallied(); listed < want || want == 0 {
+		t.Errorf("the copy lists %d further trials, want the %d that it does not merely count", listed, want)
 	}
 }
 

@@ -43,6 +43,8 @@ type Campaign struct {
 	// over says whether Config.Budget is used up before drawn trial number k; nil = use the clock.
 	// Only tests set it.
 	over func(k int) bool
+	// quiet replaces leastQuiet; 0 = it does not. Only tests set it.
+	quiet int
 }
 
 // Run plans the campaign, runs, judges and stores its trials, and returns the findings. If ctx
@@ -187,14 +189,18 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return err
 	}
 	r.repeat(ctx)
-	if err := r.search(ctx, cells); err != nil {
+	if err := cmp.Or(r.store.flush(), r.search(ctx, cells)); err != nil {
 		return err
 	}
 	r.shrink(ctx)
 	return r.finish(ctx)
 }
 
+// saveInfo writes campaign.json, whose counts include the listed trials.
 func (r *run) saveInfo() error {
+	if err := r.store.flush(); err != nil {
+		return err
+	}
 	return jsonfile.Write(filepath.Join(r.store.dir, CampaignFile), r.info)
 }
 

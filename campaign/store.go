@@ -139,6 +139,15 @@ func (s *store) add(t trial.Result) error {
 	return nil
 }
 
+// flush writes the lines that still wait. Whoever stores counts of trials must flush first: after a kill,
+// the counts would include trials that the list lacks.
+func (s *store) flush() error {
+	if s.sealed {
+		return nil
+	}
+	return s.lines.Flush()
+}
+
 // seal marks the end of trials.jsonl: the file has every trial. The campaign still counts as
 // running until close.
 func (s *store) seal() error {

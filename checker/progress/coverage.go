@@ -13,12 +13,14 @@ import (
 
 // Behaviour is the code of one thing that was seen in a trial, without who did it, when and how
 // often. It is either a client's operation (its kind, what the lock's keys held for the client when
-// it began and when it ended, the phase of the fault, and the result), or the change of a key (in
+// it began and when it ended, the phase of the fault, and the result), the loss of a lease that a client
+// noticed, or the change of a key (in
 // which step of the client that sent the command, the owner before and after, the phase of the fault).
 // Two trials with the same behaviours tested the same things. String returns the behaviour in words.
 type Behaviour uint16
 
-// The parts of a Behaviour. An unknown name counts as the last one.
+// The parts of a Behaviour. An unknown name counts as the last one. Codes are stored: whoever changes a
+// table changes the meaning of stored campaigns, and so must change trial.Format.
 var (
 	behaviourSteps = []string{
 		history.FAcquire, history.FRelease, history.FExtend, history.FRead, history.FWrite, history.FLost,
@@ -165,6 +167,10 @@ func (c *coverage) operations() {
 	for at := range ops.Ops {
 		op, i := &ops.Ops[at], ops.Of[at]
 		switch {
+		case op.F == history.FLost && op.Process != history.Nemesis: // an event, which no operation has
+			until(op.Time)
+			now := c.state(evidence.ClientLock{Client: op.Client, Lock: op.Lock})
+			c.seen[behaviour(op.F, now, now, c.phase(op.Time, op.Time), "")] = true
 		case i < 0 || op.Process == history.Nemesis:
 		case op.Type == history.Invoke:
 			until(op.Time - 1)

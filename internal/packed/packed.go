@@ -140,12 +140,17 @@ func (a *Appender) Append(data []byte) error {
 	if _, err := a.encoder.Write(data); err != nil {
 		return err
 	}
+	return a.Flush()
+}
+
+// Flush writes what Buffer has collected, so that it can be read even if nothing more is ever written.
+func (a *Appender) Flush() error {
 	a.pending = 0
 	return a.encoder.Flush()
 }
 
 // Buffer is Append for data that may be lost if nothing more is written. It flushes once for each
-// batch of data, so that the stream becomes smaller.
+// batch of data, so that the stream becomes smaller. Flush writes the rest.
 func (a *Appender) Buffer(data []byte) error {
 	if a.pending += len(data); a.pending >= batch {
 		return a.Append(data)

@@ -59,7 +59,7 @@ func TestAnUnpluggedNodeReachesNobody(t *testing.T) {
 		}
 		conn := primary.(*redis.Client).Conn()
 		defer conn.Close()
-		awaitText(t, log, "tells again")
+		awaitText(t, log, "the connection is back")
 		if err := conn.Set(ctx, "k", "after", 0).Err(); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func TestAnUnpluggedNodeReachesNobody(t *testing.T) {
 		t.Error(err)
 	}
 	text := awaitText(t, log, `"after"`)
-	if !regexp.MustCompile(`(?s)"set" "k" "before".*# .* the connection broke.*# .* tells again.*"set" "k" "after"`).MatchString(text) {
+	if !regexp.MustCompile(`(?s)"set" "k" "before".*# .* the connection broke.*# .* the connection is back.*"set" "k" "after"`).MatchString(text) {
 		t.Errorf("got the log\n%s\nwant both writes, and the gap between them", text)
 	}
 }

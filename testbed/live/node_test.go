@@ -213,7 +213,7 @@ func TestALogTellsWhereItHasAGap(t *testing.T) {
 			if err := n.close(); err != nil {
 				t.Error(err)
 			}
-			for i, want := range []string{`1.5 [0 1.2.3.4:5] "get" "k"`, "the connection broke", "tells again", `"get" "k"`} {
+			for i, want := range []string{`1.5 [0 1.2.3.4:5] "get" "k"`, "the connection broke", "the connection is back", `"get" "k"`} {
 				if lines := strings.Split(text, "\n"); len(lines) <= i || !strings.Contains(lines[i], want) {
 					t.Errorf("got\n%s\nwant %q in line %d", text, want, i)
 				}

@@ -99,6 +99,13 @@ func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 		select {
 		case <-p.ready:
 		case <-p.exited:
+			select {
+			case <-p.ended: // how the session ended explains why the process did
+				if err := p.outcome(); err != nil {
+					return err
+				}
+			default:
+			}
 			if d := p.death(); d != nil {
 				return d
 			}
