@@ -222,7 +222,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// clients sets the chosen kind of clients in s.
+// clients makes the trial's clients run as the configuration says: as goroutines or as processes.
 func (c Config) clients(s *trial.Spec) {
 	s.ClientsAs, s.ClientCommand = "", nil
 	if c.ClientsAs == trial.Processes {

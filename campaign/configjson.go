@@ -20,7 +20,8 @@ type storedConfig struct {
 // plainConfig is Config without methods.
 type plainConfig Config
 
-// sizeOf points to a size in Config, with its name and default.
+// sizeOf is Config.Clients or Config.Keys: a pointer to the field, its name in JSON, and its
+// default.
 type sizeOf struct {
 	of       *int
 	name     string

@@ -160,7 +160,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 	return jobs
 }
 
-// next returns s as the next attempt at its trial.
+// next returns the spec with the number of the trial's next attempt (Spec.Attempt), from 0.
 func (f *confirmation) next(s trial.Spec) trial.Spec {
 	s.Attempt = 0
 	id := trial.Folder(s)
@@ -344,7 +344,7 @@ func (h hunt) unconfirmed() []Discrepancy {
 // shows says whether the campaign showed s.
 func (h hunt) shows(s Sought) bool { return h.flaws[cellFlaw{s.Lock, s.Fault, s.Oracle, s.Cause}] }
 
-// idle says whether every trial of the cell so far was not exercised.
+// idle says whether the cell's fault has hit nothing in any trial so far.
 func (r *run) idle(c plannedCell) bool {
 	return !slices.ContainsFunc(r.trials, func(t trial.Result) bool {
 		return t.Spec.Lock == c.recipe.ID && t.Spec.Fault == c.fault.Name && t.Outcome != trial.NotExercised

@@ -63,7 +63,7 @@ func (p *Planning) Probes() ([]trial.Spec, error) {
 	return specsOf(jobs), err
 }
 
-// Saw notes what a probe showed.
+// Saw records what a probe showed. The plans of trials with faults depend on these records.
 func (p *Planning) Saw(probe trial.Spec, seen trial.Sight) {
 	p.planner.seen[pair{probe.Lock, probe.Workload}] = seen
 }

@@ -25,7 +25,8 @@ type suspicion struct {
 	cmds  []int // places in the log of the commands that show the finding
 }
 
-// breach finds the assumption that a trial broke; nil if all held.
+// breach returns the assumption of leases that broke in the trial of a finding, such as
+// account.ClientStops; nil if every assumption held.
 type breach func(*replay, suspicion) *account.Assumption
 
 // broken returns the assumption of leases that did not hold in the finding's trial; nil if all held.

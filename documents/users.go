@@ -127,8 +127,8 @@ func (u users) client(ctx context.Context, env testbed.Env, i int, end time.Dura
 	return did, nil
 }
 
-// at is the work in the critical section. It takes the given time; a careful holder stops earlier if
-// the lease ends.
+// at works in the critical section for the given time. A careful holder stops earlier if the lease
+// ends.
 func (u users) at(ctx context.Context, work time.Duration, lease locks.Lease, c testbed.Client) error {
 	if !u.careful {
 		return sleep.For(ctx, work)

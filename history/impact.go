@@ -69,7 +69,7 @@ type KeyFate struct {
 // Fate is what happened to a key.
 type Fate string
 
-// Fates of keys.
+// What can happen to a key.
 const (
 	FateKept      Fate = "kept"
 	FateLost      Fate = "lost"
@@ -95,7 +95,7 @@ type Handover struct {
 // PrimaryLoss is how a primary was lost.
 type PrimaryLoss string
 
-// Losses of a primary.
+// The ways in which a primary loses its place.
 const (
 	PrimaryKilled    PrimaryLoss = "killed"
 	PrimaryFrozen    PrimaryLoss = "frozen"    // paused; resumes after another node took its place

@@ -36,7 +36,7 @@ func (w *Window) Hangs() bool { return w.Effect == Hung && w.Hits > 0 }
 // FaultEffect is what a fault does to clients, nodes or links.
 type FaultEffect string
 
-// Effects of faults.
+// What a fault can do to its targets.
 const (
 	Cut       FaultEffect = "cut"        // links drop what is sent over them
 	ReplyLost FaultEffect = "reply-lost" // links drop the reply to a command that ran

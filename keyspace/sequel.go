@@ -23,7 +23,7 @@ func (s *sequel[T]) add(v T) {
 	s.entries = append(s.entries, v)
 }
 
-// stretch is a part of a sequel.
+// stretch is a run of successive entries of a sequel.
 type stretch[T comparable] struct {
 	of       *sequel[T]
 	from, to int // to is open while the stretch still grows

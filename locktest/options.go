@@ -112,7 +112,7 @@ var (
 	_ Option = WallClock
 )
 
-// Defaults of Options.
+// The defaults of fields of Options that are 0.
 const (
 	defaultTTL      = 30 * time.Second
 	defaultPatience = 15 * time.Second

@@ -73,7 +73,7 @@ func Sweep(fault string, w World, rounds int) ([]Schedule, error) {
 	return e.all, nil
 }
 
-// frozen, skewed and jumped are the sweeps of the faults that have a size.
+// The sweeps of the faults client-pause (frozen), client-skew (skewed) and node-clock (jumped).
 var (
 	frozen = sweep{
 		axis: "pause ÷ TTL", sizes: lengths, idea: "freezes for %s",

@@ -129,8 +129,8 @@ func (w World) together() part {
 	return all
 }
 
-// reach widens an action at the first command to the first of several nodes: the action strikes a
-// majority of nodes, because a single node would be outvoted.
+// reach makes an action strike a majority of nodes if the action waits for the first command to the
+// first node: a single node would be outvoted.
 func (w World) reach(a *Action) {
 	if len(w.Nodes) > 1 && a.Point.N == 1 && a.Point.Node == w.Nodes[0] {
 		a.Nodes = w.together().nodes

@@ -101,7 +101,7 @@ func (s Section) validate(keys int) error {
 	return notNegative(span{"retry", s.Retry}, span{"hold", s.Hold}, span{"late", s.Late}, span{"rest", s.Rest}, span{"patience", s.Patience})
 }
 
-// span is a named duration.
+// span is a duration with its name for error messages.
 type span struct {
 	name string
 	d    time.Duration

@@ -42,7 +42,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// aspect is what a trial measures.
+// aspect says what a trial measures: one client alone, clients that compete, renewals during a long
+// hold, or the recovery after a client's crash or a node's freeze.
 type aspect int
 
 const (
