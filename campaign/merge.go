@@ -203,7 +203,7 @@ func sameTrials(a, b Stored) bool {
 	return maps.Equal(index(a), index(b))
 }
 
-// merging is a merge under way.
+// merging is the state of one Merge.
 type merging struct {
 	shards []Stored // in the order of their indices
 	info   Info

@@ -176,7 +176,8 @@ func (rp *replay) leftBehind(s suspicion) *account.Assumption {
 	return rp.struck(l, s.To)
 }
 
-// asked returns the time at which the acquire of the grant began.
+// asked returns when the acquire of the grant was invoked, or when the grant was made if that is
+// earlier or the acquire is unknown.
 func (rp *replay) asked(l *keyspace.Grant) time.Duration {
 	if p := rp.Operation(l.Op); rp.Has(l.Op) {
 		return min(l.At.Lo, p.Invoke.Time)

@@ -34,7 +34,7 @@ const (
 	Unclassified   Cause = "unclassified"    // the evidence does not show the cause
 )
 
-// causeRow describes a cause.
+// causeRow describes one cause: its texts, and how findings of this cause are judged.
 type causeRow struct {
 	Cause
 	meaning, assumption string

@@ -40,7 +40,7 @@ type Impact struct {
 	Handover *Handover `json:"handover,omitempty"`
 }
 
-// Moment says when, and at which point of a client's protocol, an event happened.
+// Moment is the time of an event and the point of a client's protocol at which the event happened.
 type Moment struct {
 	Time   time.Duration `json:"time"`
 	Client int           `json:"client"` // NoClient if the event concerns none

@@ -11,7 +11,7 @@ import (
 type Window struct {
 	Fault string `json:"fault"`
 	ID    int    `json:"id"` // the number of the action in the trial's plan
-	// Effect is the fault's effect on its targets.
+	// Effect is what the fault does to its targets, such as "cut".
 	Effect FaultEffect `json:"effect,omitempty"`
 	// Clients, Nodes and Links are the targets. Clients and Nodes do not include the
 	// ends of Links.

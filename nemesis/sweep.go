@@ -15,7 +15,7 @@ type sweep struct {
 	sizes []float64 // multiples of the lease time, ascending, never 0
 	spots func(World) []spot
 	idea  string // text of Action.Idea; %s stands for the size
-	// shape completes an action whose size is d.
+	// shape returns a function that gives an action the size d, such as the length of a pause.
 	shape func(w World, l lineup, d time.Duration) func(*Action)
 }
 

@@ -29,7 +29,7 @@ type Report struct {
 	Speed Speed    `json:"speed"`
 }
 
-// Lock has the figures of one lock.
+// Lock is a lock's row in the report: how the lock was measured, and its figures.
 type Lock struct {
 	Lock     string           `json:"lock"`
 	Topology testbed.Topology `json:"topology"`

@@ -65,7 +65,7 @@ func Run(ctx context.Context, tb testbed.Testbed, c Config, progress func(done, 
 	return rep, nil
 }
 
-// subject is one lock that is measured.
+// subject is a lock under measurement, with what its trials have shown so far.
 type subject struct {
 	tb        testbed.Testbed
 	speed     *Speed

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Contention measures clients that compete for one lock.
+// Contention is the result of a trial in which clients compete for one lock.
 type Contention struct {
 	Waits    []time.Duration // from the first attempt to the grant, ascending
 	Grants   int

@@ -67,7 +67,7 @@ type staging struct {
 	wrongAt          time.Duration
 }
 
-// part is a node in a play.
+// part is a node of a play, with its role and the loss of its last kill.
 type part struct {
 	*Node
 	replica bool

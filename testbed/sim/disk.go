@@ -17,7 +17,7 @@ type disk struct {
 	lost       history.Lost  // what the last kill lost; the next start reports it
 }
 
-// write is the node's data after a change.
+// write is one change of the node's data, with the data after the change.
 type write struct {
 	at    time.Duration
 	after node.Snapshot

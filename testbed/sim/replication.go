@@ -192,7 +192,7 @@ func (s *server) replicas(offset uint64) int {
 	return n
 }
 
-// waiting is a client in a WAIT.
+// waiting is a client's WAIT that the node has not answered yet.
 type waiting struct {
 	request  *packet
 	replicas int

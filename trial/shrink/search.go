@@ -87,7 +87,7 @@ func (x *reduction) exhaust(ctx context.Context, passes []pass) (changed bool, e
 	return changed, nil
 }
 
-// pass tries a pass's edits and keeps those after which same still holds.
+// pass tries the edits of a pass one by one and keeps each edit after which same returns true.
 func (x *reduction) pass(ctx context.Context, edits pass) (changed bool, err error) {
 	for _, edit := range edits(x.best) {
 		s := copied(x.best)
