@@ -86,7 +86,7 @@ func (l lab) use(ctx context.Context, u users) (usage, error) {
 	return used, err
 }
 
-// client runs one user until the end.
+// client runs user i until the time end, and returns a record of what this user did.
 func (u users) client(ctx context.Context, env testbed.Env, i int, end time.Duration) (did usage, err error) {
 	c := env.Client(i)
 	l, err := handle(u.recipe, c, u.ttl)

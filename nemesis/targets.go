@@ -89,7 +89,7 @@ type part struct {
 	nodes        []string
 }
 
-// quorum returns how many nodes must grant.
+// quorum returns how many nodes must grant the lock.
 func (w World) quorum() int { return min(max(1, w.Claims.Quorum), len(w.Nodes)) }
 
 // parts returns the sets of nodes that are struck together, the most telling first.
@@ -105,7 +105,7 @@ func (w World) parts() []part {
 	return append(all, w.oneNode(), part{"all", "all nodes", w.Nodes})
 }
 
-// oneNode returns the first of several nodes.
+// oneNode returns the part that consists of the first node alone.
 func (w World) oneNode() part { return part{"one", "one node", w.Nodes[:1]} }
 
 // partsAt returns the sets of nodes that are struck at a spot. At a command there is one set: the

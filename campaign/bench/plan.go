@@ -64,7 +64,7 @@ type planned struct {
 	lack   error // wraps nemesis.ErrNotSupported
 }
 
-// plan returns the trials of a lock.
+// plan returns the trials that measure a lock, including those that the testbed cannot run.
 func (c Config) plan(ctx context.Context, tb testbed.Testbed, r locks.Recipe) ([]planned, error) {
 	var all []planned
 	add := func(a aspect, shape func(*trial.Spec)) error {

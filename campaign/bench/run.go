@@ -150,7 +150,7 @@ func insert(names []string, name string) []string {
 	return append(names, name)
 }
 
-// add counts a trial.
+// add counts a trial, its commands, and the time that it took to run, judge and measure the trial.
 func (s *Speed) add(e history.Evidence, running, judging, measuring time.Duration) {
 	s.Trials++
 	s.Commands += len(e.Commands)

@@ -202,7 +202,7 @@ func (c *coverage) turns() []turn {
 	return all
 }
 
-// note changes what the keys hold.
+// note applies the beginning or the end of a grant to the counts in c.held.
 func (c *coverage) note(t turn) {
 	at, unit := evidence.ClientLock{Client: t.grant.Client, Lock: t.grant.Lock}, c.replay.UnitOf(t.grant.NodeKey())
 	units := c.held[at]

@@ -188,7 +188,7 @@ func remain(before int) bool {
 	return true
 }
 
-// answer writes one line.
+// answer writes an answer as one line of JSON.
 func (s *server) answer(a answer) error {
 	line, err := json.Marshal(a)
 	if err != nil { // report it as the trial's error
