@@ -237,8 +237,8 @@ func (r *run) failed() bool {
 	return r.err != nil
 }
 
-// trial runs one trial and counts it, or sets it aside for a rerun if the machine spoilt it. Only
-// the end of r.under interrupts it.
+// trial runs the trial of a job and counts the trial. If the machine spoilt the trial, it is set
+// aside for a rerun. Only the end of r.under interrupts the trial.
 func (r *run) trial(j job) {
 	ctx := r.under
 	d, err := r.workers.Run(ctx, trial.Task{

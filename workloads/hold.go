@@ -197,8 +197,8 @@ func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// critical runs a critical section: it acquires by calling enter, runs body as the holder, and releases.
-// If it gets no lock, it returns.
+// critical runs a critical section: it calls enter to acquire the lock, runs body as the holder,
+// and releases the lock. If enter gets no lock, critical returns.
 func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*hold) error) error {
 	ok, err := enter(&h)
 	if err != nil || !ok {

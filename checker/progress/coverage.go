@@ -215,8 +215,8 @@ func (c *coverage) note(t turn) {
 	}
 }
 
-// changes adds the behaviours of the keys. Before and after a change, a key is free, the sender's or
-// another's.
+// changes adds a behaviour for each change of a key: whether the key was free, the sender's or
+// another client's, before the change and after it.
 func (c *coverage) changes() {
 	for _, s := range c.replay.Steps {
 		step, client := "change by no command", keyspace.Stranger
