@@ -82,7 +82,8 @@ func (s search) firstIllegal(all []recording) recording {
 		if from = all[failed].reply; s.violated(s.until(all, from)) {
 			return all[failed]
 		}
-		// Cut after from, the history is not illegal: the frontier had used fences of later replies.
+		// The history that ends at from is legal. The frontier found it illegal only because it
+		// already knew fences of later replies.
 	}
 	var replied []recording
 	for _, op := range all {
