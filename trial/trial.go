@@ -50,7 +50,8 @@ func Run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 	return e, err
 }
 
-// run is Run; broken says how the code under test ended the trial, nil = it did not.
+// run does the work of Run. broken says how the code under test ended the trial; nil = the code did
+// not end it.
 func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, to receivers) (e history.Evidence, broken *testbed.Breakdown, err error) {
 	t, err := newRunning(s, rec)
 	if err != nil {

@@ -44,7 +44,7 @@ func (d *disk) sync(at time.Duration) {
 	}
 }
 
-// die notes in lost which data the kill of the process loses.
+// die records in d.lost the data that the kill of the process loses.
 func (d *disk) die() {
 	d.lost = history.Lost{Durability: d.durability, Scripts: true}
 	switch d.durability {
