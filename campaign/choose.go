@@ -73,7 +73,8 @@ func Choose(what string, choice, offered []string, groups ...string) ([]string, 
 	return names, nil
 }
 
-// chosen resolves a choice among the values of a registry.
+// chosen returns those of all values, such as the faults, whose names a user's choice selects. what
+// names the kind of value in error texts, such as "fault". See Choose.
 func chosen[T any](what string, choice []string, all []T, name func(T) string, groups ...string) ([]T, error) {
 	offered := make([]string, len(all))
 	for i, v := range all {

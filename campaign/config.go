@@ -49,7 +49,7 @@ type Config struct {
 	Budget   time.Duration `json:"budget,omitempty"`
 	Shard    Shard         `json:"shard,omitzero"`
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
-	// Named: the named schedules run before the drawn trials.
+	// Named: the named schedules (nemesis.Named) run before the drawn trials.
 	Named bool `json:"named,omitempty"`
 	// NamedOnly: no trial is drawn, so nothing depends on the seed; Trials is 0.
 	NamedOnly bool `json:"namedOnly,omitempty"`
@@ -99,7 +99,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Defaults are a testbed's default sizes.
+// Defaults are the defaults that suit a testbed, such as its number of trials.
 type Defaults struct {
 	Trials   int // number of trials of each cell and workload
 	Parallel int // trials at a time
@@ -222,7 +222,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// clients sets the chosen kind of clients in s.
+// clients makes the trial's clients run as the configuration says: as goroutines or as processes.
 func (c Config) clients(s *trial.Spec) {
 	s.ClientsAs, s.ClientCommand = "", nil
 	if c.ClientsAs == trial.Processes {

@@ -17,10 +17,11 @@ type storedConfig struct {
 	Chosen []string `json:"chosen,omitempty"`
 }
 
-// plainConfig is Config without methods.
+// plainConfig is Config without its methods, so that encoding it does not call MarshalJSON again.
 type plainConfig Config
 
-// sizeOf points to a size in Config, with its name and default.
+// sizeOf is Config.Clients or Config.Keys: a pointer to the field, its name in JSON, and its
+// default.
 type sizeOf struct {
 	of       *int
 	name     string

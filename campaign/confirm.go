@@ -160,7 +160,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 	return jobs
 }
 
-// next returns s as the next attempt at its trial.
+// next returns the spec with the number of the trial's next attempt (Spec.Attempt), from 0.
 func (f *confirmation) next(s trial.Spec) trial.Spec {
 	s.Attempt = 0
 	id := trial.Folder(s)
@@ -344,7 +344,7 @@ func (h hunt) unconfirmed() []Discrepancy {
 // shows says whether the campaign showed s.
 func (h hunt) shows(s Sought) bool { return h.flaws[cellFlaw{s.Lock, s.Fault, s.Oracle, s.Cause}] }
 
-// idle says whether every trial of the cell so far was not exercised.
+// idle says whether the cell's fault has hit nothing in any trial so far.
 func (r *run) idle(c plannedCell) bool {
 	return !slices.ContainsFunc(r.trials, func(t trial.Result) bool {
 		return t.Spec.Lock == c.recipe.ID && t.Spec.Fault == c.fault.Name && t.Outcome != trial.NotExercised
@@ -365,8 +365,8 @@ func (h hunt) showsSomething(s Sought) bool {
 	})
 }
 
-// finishes says whether it means something that s did not show: all trials of its cell ran and the
-// oracle had something to judge, or this testbed does not support the cell.
+// finishes says whether the absence of the flaw s means something: all trials of its cell ran and
+// the oracle had something to judge, or this testbed does not support the cell.
 func (h hunt) finishes(s Sought) bool {
 	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
 	return i >= 0 && (h.info.Plan[i].NotSupported != nil || h.looked(h.info.Plan[i], s.Oracle))
@@ -376,8 +376,8 @@ func (s Sought) missed(under string) Discrepancy {
 	return Discrepancy{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
 }
 
-// Confirmed counts sought flaws. The result n is the number of flaws that showed. The result of is
-// the number of flaws that showed or whose cell finished. A flaw counts once for each cell.
+// Confirmed returns n, the number of sought flaws that showed, and of, the number of sought flaws
+// that showed or whose cell finished. A flaw counts once for each cell.
 func (s Stored) Confirmed() (n, of int) {
 	h := huntOf(s.Info, s.Trials)
 	for _, f := range s.Info.Sought {

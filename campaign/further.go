@@ -221,7 +221,8 @@ func (a *attention) giveUp(cells []plannedCell) {
 	})
 }
 
-// saw notes a further trial.
+// saw counts a further trial of its cell. If the trial showed a new behaviour, the count starts
+// again at 0.
 func (a *attention) saw(t trial.Result, newBehaviour bool) {
 	at := cellFlaw{lock: t.Spec.Lock, fault: t.Spec.Fault}
 	if a.since[at]++; newBehaviour {
@@ -327,7 +328,7 @@ func (p *planner) round(cells []plannedCell, k int) ([]job, error) {
 	return jobs, nil
 }
 
-// knowledge is what the trials of each cell have shown so far.
+// knowledge is the set of facts that the trials have shown so far. Each fact is about one cell.
 type knowledge map[known]bool
 
 // known is a flaw of a cell, or another fact that learn notes, as text.

@@ -84,7 +84,7 @@ func campaigns(root string) (found []Holding, err error) {
 	return found, nil
 }
 
-// measure sets Bytes, Trials and Outcome.
+// measure sets Bytes, Trials and Outcome from the campaign's files.
 func (h *Holding) measure() error {
 	err := filepath.WalkDir(h.Dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {

@@ -203,7 +203,7 @@ func sameTrials(a, b Stored) bool {
 	return maps.Equal(index(a), index(b))
 }
 
-// merging is a merge under way.
+// merging is the state of one Merge.
 type merging struct {
 	shards []Stored // in the order of their indices
 	info   Info
@@ -332,7 +332,8 @@ func (m *merging) write(ctx context.Context, st *store) (Merged, error) {
 		jsonfile.Write(filepath.Join(st.dir, MatrixFile), merged.Matrix))
 }
 
-// holes sets Missing and Short.
+// holes lists in merged the shards that were not given (Missing) and those that did not run to
+// their end (Short).
 func (m *merging) holes(merged *Merged) {
 	given := map[int]bool{}
 	for _, s := range m.shards {

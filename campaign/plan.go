@@ -131,7 +131,8 @@ func (p *planner) checkTopology() error {
 	return nil
 }
 
-// cell plans one recipe under one fault.
+// cell plans the cell of one recipe under one fault: its topology and workloads, or why it is not
+// supported.
 func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workload) plannedCell {
 	c := plannedCell{recipe: r, fault: f}
 	topology, err := nemesis.Supported(f, r.Topology, p.topologies, p.capabilities)

@@ -48,7 +48,8 @@ func planAll(tb testbed.Testbed, c Config) (*Planning, error) {
 	return &Planning{p, cells}, nil
 }
 
-// Faults returns the chosen faults, in the order of lists.
+// Faults returns the names of the chosen faults, in the order in which lockstorm list faults shows
+// them.
 func (p *Planning) Faults() (names []string) {
 	for _, c := range p.cells {
 		names = append(names, c.fault.Name)
@@ -63,7 +64,7 @@ func (p *Planning) Probes() ([]trial.Spec, error) {
 	return specsOf(jobs), err
 }
 
-// Saw notes what a probe showed.
+// Saw records what a probe showed. The plans of trials with faults depend on these records.
 func (p *Planning) Saw(probe trial.Spec, seen trial.Sight) {
 	p.planner.seen[pair{probe.Lock, probe.Workload}] = seen
 }

@@ -243,8 +243,8 @@ func (r *run) failed() bool {
 	return r.err != nil
 }
 
-// trial runs one trial and counts it, or sets it aside for a rerun if the machine spoilt it. Only
-// the end of r.under interrupts it.
+// trial runs the trial of a job and counts the trial. If the machine spoilt the trial, it is set
+// aside for a rerun. Only the end of r.under interrupts the trial.
 func (r *run) trial(j job) {
 	ctx := r.under
 	d, err := r.workers.Run(ctx, trial.Task{
@@ -262,7 +262,8 @@ func (r *run) trial(j job) {
 	}
 }
 
-// enough returns trial.Task.Enough for a trial; the zero value if trials are not deterministic.
+// enough returns what stored trials already show, for trial.Task.Enough: a trial that shows no more
+// is not stored. It returns the zero value if trials are not deterministic.
 func (r *run) enough(s trial.Spec) (none trial.Shown) {
 	if !r.info.Deterministic {
 		return none
@@ -337,7 +338,8 @@ func (r *run) keep(ctx context.Context, t trial.Result) {
 	r.shown.add(t)
 }
 
-// advance counts a trial that has ended. The caller holds mu.
+// advance adds an ended trial to the progress, and reports the progress to Campaign.Progress. The
+// caller holds mu.
 func (r *run) advance(t trial.Result) {
 	r.progress.Done++
 	if t.Violation() {

@@ -25,7 +25,8 @@ type suspicion struct {
 	cmds  []int // places in the log of the commands that show the finding
 }
 
-// breach finds the assumption that a trial broke; nil if all held.
+// breach returns the assumption of leases that broke in the trial of a finding, such as
+// account.ClientStops; nil if every assumption held.
 type breach func(*replay, suspicion) *account.Assumption
 
 // broken returns the assumption of leases that did not hold in the finding's trial; nil if all held.
@@ -175,7 +176,8 @@ func (rp *replay) leftBehind(s suspicion) *account.Assumption {
 	return rp.struck(l, s.To)
 }
 
-// asked returns the time at which the acquire of the grant began.
+// asked returns when the acquire of the grant was invoked, or when the grant was made if that is
+// earlier or the acquire is unknown.
 func (rp *replay) asked(l *keyspace.Grant) time.Duration {
 	if p := rp.Operation(l.Op); rp.Has(l.Op) {
 		return min(l.At.Lo, p.Invoke.Time)

@@ -127,8 +127,7 @@ type loss struct {
 	but     account.What
 }
 
-// losses maps the events by which nodes lose keys to their descriptions. It lacks restarts: see
-// lossOf.
+// losses describes the events by which nodes lose keys. Restarts are not among them: see lossOf.
 var losses = map[string]loss{
 	history.FEvict:   {account.EvictedUnder, account.NodeKeeps, account.EvictedKey},
 	history.FSplit:   {account.SplitWithout, account.OnePrimary, account.ServedBeside},
@@ -155,8 +154,8 @@ func (rp *replay) loses(op history.Op, key string) *account.Assumption {
 	return &account.Assumption{Premise: l.premise, But: but}
 }
 
-// backUp returns the event by which the node came up again, or down itself if there is no such
-// event.
+// backUp returns the event that brought the node up again after down; if there is none, it returns
+// down itself.
 func (rp *replay) backUp(down history.Op) history.Op {
 	for _, op := range rp.Ops {
 		if op.Index >= down.Index && op.Event(history.FNodeUp) && op.Node == down.Node {

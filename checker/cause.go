@@ -5,7 +5,7 @@ import "github.com/lockstorm/lockstorm/history"
 // Cause is the reason why a property was violated, as far as the evidence shows it.
 type Cause string
 
-// Causes.
+// The values of Cause. The table causes has the texts of each cause.
 const (
 	Race           Cause = "race"            // the protocol itself granted the lock twice
 	ForeignDelete  Cause = "foreign-delete"  // another client's DEL freed the lock under its holder
@@ -34,13 +34,13 @@ const (
 	Unclassified   Cause = "unclassified"    // the evidence does not show the cause
 )
 
-// causeRow describes a cause.
+// causeRow describes one cause: its texts, and how findings of this cause are judged.
 type causeRow struct {
 	Cause
 	meaning, assumption string
 	// ofRenewal: only a lock that renews its leases can show the cause.
 	ofRenewal bool
-	// ownerless and renewedUnheld: see the methods of these names.
+	// ownerless and renewedUnheld are the results of the methods Ownerless and RenewedUnheld.
 	ownerless, renewedUnheld bool
 	// timeless reports whether the finding is certain in spite of stalls of the harness. nil means
 	// that it is certain only if a client is blocked for ever, whatever the timing

@@ -52,7 +52,8 @@ type reason struct {
 	first *keyspace.Grant // the other client's grant, which mostly had ended
 }
 
-// of returns the reason with first as the grant that ended, unless the reason names one already.
+// of returns the reason with the given grant as the one that ended (r.first), unless r.first is
+// already set.
 func (r reason) of(first *keyspace.Grant) reason {
 	if r.first == nil {
 		r.first = first

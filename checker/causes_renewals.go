@@ -68,7 +68,7 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 	return failed(account.RenewalMissing)
 }
 
-// leftMeanwhile returns the first invocation by which the grant's owner released another lock
+// leftMeanwhile returns the invocation of the first release of another lock by the grant's owner
 // between since and until; nil if there is none.
 func (rp *replay) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *history.Op {
 	for i := range rp.Ops {

@@ -80,8 +80,8 @@ func repeated(all []evidence.Touch, pairs evidence.Pairing) (findings []Finding)
 	return findings
 }
 
-// doneBefore returns the place of the last of the writes whose critical section was over when the
-// lock was granted again. granted is the time of that grant.
+// doneBefore returns the place of the last of the writes whose critical section ended before the
+// lock was granted again, which happened at the time granted; ok is false if there is none.
 func doneBefore(all []evidence.Touch, writes []int, granted time.Duration) (place int, ok bool) {
 	for _, i := range slices.Backward(writes) {
 		if all[i].Section.Over <= granted && all[i].Op.Time <= granted {

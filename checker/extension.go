@@ -41,7 +41,7 @@ func extension(ctx context.Context, f *Case) Verdict {
 	return conclude(f, findings, false)
 }
 
-// extended is a successful extension of a lease that its client knew it had.
+// extended is a successful extension by a client that knew that it had the lease.
 type extended struct {
 	history.Pair
 	// since is the earlier reply that told the client that it had the lease.

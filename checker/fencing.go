@@ -121,7 +121,7 @@ func readFences(f *Case) (fences, error) {
 	return given, evidence.Ordered(given.touches)
 }
 
-// instant is a time with a tie-break.
+// instant is a time. If two times are equal, tie decides which instant is earlier.
 type instant struct {
 	at  time.Duration
 	tie int

@@ -55,8 +55,8 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 	return earlier && later
 }
 
-// lastByRelease returns the place of the last command before the given time by which the grant's
-// release changed the key without deleting it.
+// lastByRelease looks at the commands of the grant's release before the given time. It returns the
+// place of the last one that changed the key without deleting the key.
 func (rp *replay) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
 	if h := rp.hold(g); h != nil && h.ToWhy == account.ByRelease {

@@ -59,8 +59,9 @@ func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 	return because(LeaseOutlived, cmds, why)
 }
 
-// lookedAt returns the value of the key that the sender of the command at place pos had
-// last read in the same operation, and the place of the command that read it.
+// lookedAt finds the last command, up to place pos, with which the sender of the command at pos
+// read the key in the same operation on the same node. It returns the value read and the reading
+// command's place.
 func (rp *replay) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
 	op := rp.Commands[pos].Op
 	for i := pos; i >= 0 && op >= 0; i-- {

@@ -58,7 +58,7 @@ func (rp *replay) renewalLog() *renewalLog {
 	return log
 }
 
-// senders identifies a name in the commands of one client: a key, or the value of a lease.
+// senders is a client together with a name in its commands: a key, or the value of a lease.
 type senders struct {
 	client int
 	name   string

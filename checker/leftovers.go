@@ -21,7 +21,7 @@ type leftover struct {
 	// young: the key is not older than the recipe lets a key become, so that its owner may
 	// still remove it.
 	young bool
-	// atAnyPace: see the field of this name in Finding.
+	// atAnyPace: the key was left behind for a reason other than a timeout (Finding.atAnyPace).
 	atAnyPace bool
 	at        time.Duration // time of the post-mortem
 }
@@ -177,8 +177,8 @@ func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
 	return h != nil && h.ToWhy == account.ByCrash || !rp.gaveUp(l.Client, l.Lock)
 }
 
-// gaveUp reports whether an operation of the client on that lock has an unknown outcome, or
-// got no reply to one of its commands, even if the lock reported an outcome.
+// gaveUp reports whether an operation of the client on the lock has an unknown outcome, or sent a
+// command that got no reply, even if the lock reported an outcome.
 func (rp *replay) gaveUp(client int, lock string) bool {
 	return slices.ContainsFunc(rp.Pairing.All, func(p history.Pair) bool {
 		return p.Invoke.Process != history.Nemesis && p.Invoke.Client == client && p.Invoke.Lock == lock &&

@@ -92,8 +92,9 @@ func linearizable(ctx context.Context, model string, f *Case, limit time.Duratio
 	return v
 }
 
-// answered holds, by lock, the acquires and releases that did not fail, and their pairs of entries in
-// the same order. A history may have a million of them, so that nothing is held twice.
+// answered holds, by lock, the acquires and releases that did not fail: as operations for the model
+// and, in the same order, as their pairs of entries. A pair is not copied, since a history may have
+// a million pairs.
 type answered struct {
 	operations map[string][]linear.Operation
 	pairs      map[string][]*history.Pair

@@ -230,8 +230,8 @@ func (rp *replay) pickedUp(g *keyspace.Grant) bool {
 	})
 }
 
-// cared reports whether the owner attended to its grant at that time. It did if it was
-// alive and was acquiring the lock, believed that it held the lock, or was releasing it.
+// cared reports whether the owner attended to its grant at that time: the owner was alive, and was
+// acquiring the lock, believed that it held the lock, or was releasing the lock.
 func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
 		if rp.Attends(l.Client, l.Lock, t) || rp.openAt(l.Op, t) && t < rp.CrashOf(l.Client) {

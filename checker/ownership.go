@@ -72,8 +72,8 @@ func (rp *replay) changedSomething(op int) bool {
 	return slices.ContainsFunc(rp.sentBy(op), func(pos int) bool { return len(rp.Effects[pos]) > 0 })
 }
 
-// unseenGrant finds a hold that is groundless, or whose grant had an unobserved end; it
-// returns the zero Fact if there is none.
+// unseenGrant finds a hold whose grant was not observed (see groundless), or was observed without
+// its end; it returns the zero Fact if there is none.
 func (rp *replay) unseenGrant() account.Fact {
 	if why := rp.groundless(false); why.What != "" {
 		return why

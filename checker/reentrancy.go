@@ -97,7 +97,8 @@ func (n *nesting) part(op history.Op) {
 	}
 }
 
-// tried reports whether any client invoked an acquire of a lock that it believed it held.
+// tried reports whether any client invoked an acquire of a lock while it believed that it held this
+// lock.
 func (n nesting) tried() bool {
 	last := map[string]map[int]Hold{} // by lock and client
 	i := map[string]int{}

@@ -106,7 +106,7 @@ type Oracle struct {
 // timelines present a finding. Without a Harm they show Finding.Summary.
 type Harm string
 
-// Harms.
+// The kinds of harm that findings show.
 const (
 	HarmOverlap  Harm = "overlap"  // several clients held the lock from Finding.From on
 	HarmWork     Harm = "work"     // the guarded resource took damage, seen at Finding.To

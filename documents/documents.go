@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Kind is the kind of an item.
+// Kind says whether an item is a listing, a scenario or a claim.
 type Kind string
 
 // The kinds of items.
@@ -74,7 +74,7 @@ type Measured struct {
 // Line implements Command.
 func (m Measured) Line() string { return "lockstorm answer " + m.Experiment }
 
-// Test is a Go test.
+// Test is a Command that runs a Go test.
 type Test struct {
 	Package string // the directory, from the repository's root
 	Name    string

@@ -68,7 +68,8 @@ func (r *Result) row(cells ...any) {
 	r.Rows = append(r.Rows, texts)
 }
 
-// says adds the sentence named figure to r.Says.
+// says adds a sentence to r.Says. figure is the sentence's name, such as "faster"; format and args
+// make its text.
 func (r *Result) says(figure, format string, args ...any) {
 	if r.Says == nil {
 		r.Says = map[string]string{}

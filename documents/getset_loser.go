@@ -178,7 +178,8 @@ func dieBehindTheFirstCommand(ctx context.Context, env testbed.Env, r locks.Reci
 	return nil
 }
 
-// rival polls as D1 does until it has held the lock once, or until the time until.
+// rival makes client i poll for the lock as D1 does. It returns when the client has held the lock
+// once, or at the time until.
 func rival(ctx context.Context, env testbed.Env, i int, getset locks.Recipe, work time.Duration, seed uint64, until time.Duration) error {
 	c := env.Client(i)
 	lock, err := handle(getset, c, loserLease)

@@ -2,7 +2,7 @@ package documents
 
 import "strings"
 
-// The workloads of replays.
+// Names of the workloads that replays use.
 const (
 	mutex     = "mutex"
 	reentrant = "reentrant"

@@ -137,7 +137,7 @@ func writeTwice(ctx context.Context, on stage) (string, error) {
 	return tried(err)
 }
 
-// twice acquires the lock twice.
+// twice acquires the lock two times, without a release in between.
 func twice(ctx context.Context, l locks.Lock) (first, second locks.Lease, err error) {
 	if first, err = l.TryLock(ctx); err != nil {
 		return first, second, err

@@ -86,7 +86,7 @@ func (l lab) use(ctx context.Context, u users) (usage, error) {
 	return used, err
 }
 
-// client runs one user until the end.
+// client runs user i until the time end, and returns a record of what this user did.
 func (u users) client(ctx context.Context, env testbed.Env, i int, end time.Duration) (did usage, err error) {
 	c := env.Client(i)
 	l, err := handle(u.recipe, c, u.ttl)
@@ -127,8 +127,8 @@ func (u users) client(ctx context.Context, env testbed.Env, i int, end time.Dura
 	return did, nil
 }
 
-// at is the work in the critical section. It takes the given time; a careful holder stops earlier if
-// the lease ends.
+// at works in the critical section for the given time. A careful holder stops earlier if the lease
+// ends.
 func (u users) at(ctx context.Context, work time.Duration, lease locks.Lease, c testbed.Client) error {
 	if !u.careful {
 		return sleep.For(ctx, work)

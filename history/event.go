@@ -26,7 +26,7 @@ type EventKind struct {
 // Subject is what an event concerns: a client, a node or the whole trial.
 type Subject int
 
-// Subjects.
+// What an event concerns. OfTrial: the trial as a whole.
 const (
 	OfTrial  Subject = iota
 	OfClient         // the event concerns Op.Client
@@ -36,7 +36,7 @@ const (
 // KeyEffect is what an event does to the keys of nodes.
 type KeyEffect int
 
-// Effects on keys.
+// Effects of events on keys. From KeysShifted on, a key may be gone or expire early: see MayEnd.
 const (
 	KeysKept     KeyEffect = iota
 	KeysMoved              // Op.Keys are on another node, with their values and TTLs

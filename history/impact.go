@@ -40,7 +40,7 @@ type Impact struct {
 	Handover *Handover `json:"handover,omitempty"`
 }
 
-// Moment says when, and at which point of a client's protocol, an event happened.
+// Moment is the time of an event and the point of a client's protocol at which the event happened.
 type Moment struct {
 	Time   time.Duration `json:"time"`
 	Client int           `json:"client"` // NoClient if the event concerns none
@@ -69,7 +69,7 @@ type KeyFate struct {
 // Fate is what happened to a key.
 type Fate string
 
-// Fates of keys.
+// What can happen to a key.
 const (
 	FateKept      Fate = "kept"
 	FateLost      Fate = "lost"
@@ -95,7 +95,7 @@ type Handover struct {
 // PrimaryLoss is how a primary was lost.
 type PrimaryLoss string
 
-// Losses of a primary.
+// The ways in which a primary loses its place.
 const (
 	PrimaryKilled    PrimaryLoss = "killed"
 	PrimaryFrozen    PrimaryLoss = "frozen"    // paused; resumes after another node took its place

@@ -154,7 +154,7 @@ type Op struct {
 // Reason says why an operation did not end with ok.
 type Reason string
 
-// Reasons of completions.
+// Why an operation failed (fail), or why its outcome is unknown (info).
 const (
 	Busy    Reason = "busy"     // fail of an acquire: the client was refused, another holds the lock
 	Refused Reason = "refused"  // fail: the recipe refused without asking Redis

@@ -11,7 +11,7 @@ import (
 type Window struct {
 	Fault string `json:"fault"`
 	ID    int    `json:"id"` // the number of the action in the trial's plan
-	// Effect is the fault's effect on its targets.
+	// Effect is what the fault does to its targets, such as "cut".
 	Effect FaultEffect `json:"effect,omitempty"`
 	// Clients, Nodes and Links are the targets. Clients and Nodes do not include the
 	// ends of Links.
@@ -36,7 +36,7 @@ func (w *Window) Hangs() bool { return w.Effect == Hung && w.Hits > 0 }
 // FaultEffect is what a fault does to clients, nodes or links.
 type FaultEffect string
 
-// Effects of faults.
+// What a fault can do to its targets.
 const (
 	Cut       FaultEffect = "cut"        // links drop what is sent over them
 	ReplyLost FaultEffect = "reply-lost" // links drop the reply to a command that ran

@@ -116,7 +116,8 @@ func finder(all []spot) func(name string) (value string, there bool) {
 	}
 }
 
-// actor is the origin of a change: a command, or a stranger.
+// actor is the origin of a change: a client's command, or a Stranger, who is no client of the
+// trial.
 type actor struct {
 	pos    int // position of the command in the log; -1 for none
 	client int

@@ -16,7 +16,7 @@ type made struct {
 	of  []history.Bytes // the arguments that the name contains
 }
 
-// user is a script together with the lock of the operations that run it; the lock is ""
+// user is a script and the lock of an operation that runs the script; the lock is "" for a command
 // outside operations.
 type user struct{ script, lock string }
 

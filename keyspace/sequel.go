@@ -23,7 +23,7 @@ func (s *sequel[T]) add(v T) {
 	s.entries = append(s.entries, v)
 }
 
-// stretch is a part of a sequel.
+// stretch is a run of successive entries of a sequel.
 type stretch[T comparable] struct {
 	of       *sequel[T]
 	from, to int // to is open while the stretch still grows
@@ -175,8 +175,8 @@ func (g *Grant) TermAt(at time.Duration) *Term {
 	return g.Term(max(0, after-1))
 }
 
-// WouldBe returns the grant that a command would have made if its TTL had not already ended
-// when the command ran.
+// WouldBe returns the grant of a command whose TTL had already ended when the command ran, so that
+// no key was left: the grant begins and ends at that time.
 func WouldBe(node string, client, op, cmd int, at When) *Grant {
 	g := &Grant{Node: node, Client: client, Op: op, Cmd: cmd, At: at}
 	g.terms.add(Term{Cmd: cmd, Client: client, At: at, Mortal: true, Expiry: at, Fair: at, Event: -1})

@@ -10,7 +10,7 @@ const (
 	redisClock  = `redis.io, "Distributed Locks with Redis": "Disclaimer about consistency": Redis counts lives by no monotonic clock`
 )
 
-// flaws joins groups of flaws.
+// flaws joins groups of flaws into one list.
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
 // under declares one flaw for each oracle; the flaws differ only in the oracle. Every complete run
@@ -190,7 +190,8 @@ func orphanedKey() []Flaw {
 // which may then never learn of its grant.
 var clientClockFaults = []string{"client-skew"}
 
-// orphanedUnder is orphanedKey under the given faults.
+// orphanedUnder returns the limit that an abandoned key keeps others out until it expires. The
+// limit must show under the given faults.
 func orphanedUnder(faults []string) []Flaw {
 	return under(faults, "orphaned-key", Limit,
 		"A key whose holder crashed, never learnt of its grant or could not send its release keeps others out until it expires.",

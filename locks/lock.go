@@ -80,7 +80,8 @@ type TokenLocker interface {
 	TryLockWith(ctx context.Context, token string) (Lease, error)
 }
 
-// RWLocker is implemented by read-write locks. The handles share one owner.
+// RWLocker is implemented by read-write locks. The handles that Read and Write return share one
+// owner.
 type RWLocker interface {
 	Read() Lock
 	Write() Lock

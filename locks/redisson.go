@@ -265,7 +265,8 @@ func newRedissonRenewals(c *Client) (*redissonRenewals, error) {
 	return &redissonRenewals{owner: owner, byKey: map[string]*redissonRenewal{}}, err
 }
 
-// redissonRenewal is the renewal of one lock.
+// redissonRenewal is the renewal of one lock: the number of the owner's entries, and the watchdog
+// that renews for all of them.
 type redissonRenewal struct {
 	entries int
 	dog     *watchdog

@@ -75,7 +75,7 @@ const (
 	rwHashKeyLife   = 10
 )
 
-// rwHashReader is the read lock.
+// rwHashReader is an rwHash that clients acquire for reading.
 type rwHashReader struct{ *rwHash }
 
 // hashRead lets a reader in and returns 1. It returns 0 if the hash has a writer's time of the last

@@ -51,7 +51,7 @@ func readerMoved() []Flaw {
 	return group
 }
 
-// rwHashOwnersReader is the read lock.
+// rwHashOwnersReader is an rwHashOwners that clients acquire for reading.
 type rwHashOwnersReader struct{ *rwHashOwners }
 
 // ownersEnter returns 1 if it lets the caller in, else 0. It lets a reader in unless a writer is

@@ -56,7 +56,7 @@ var rwTwoKeysFlaws = flaws(
 	leaseOutlived(), workOutlived("D4, single node"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// rwTwoKeysReader is the read lock.
+// rwTwoKeysReader is an rwTwoKeys that clients acquire for reading.
 type rwTwoKeysReader struct{ *rwTwoKeys }
 
 // twoKeysRead lets a reader in and returns 1. It returns 0 if there is a writer. Each reader sets

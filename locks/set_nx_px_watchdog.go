@@ -55,8 +55,8 @@ var setNXPXWatchdogFlaws = flaws(
 	leaseOutlived(), hungHolder("D0: the watchdog"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
 
-// plainExpire returns the flaws of a watchdog that prolongs the key without checking the owner. Under
-// the given faults a complete run must find that the watchdog prolongs another's key.
+// plainExpire returns the flaws of a watchdog that prolongs the key without checking the owner.
+// Under the given faults a complete run must find that the watchdog prolongs another client's key.
 func plainExpire(faults ...string) []Flaw {
 	return flaws(
 		// Unlock stops the watchdog only after the release. In between, even without a fault, the
@@ -83,7 +83,7 @@ func (l *setNXPXWatchdog) TryLock(ctx context.Context) (Lease, error) {
 }
 
 // Unlock implements Lock. It stops the watchdog after the release, whatever the release's result.
-// Before the stop the watchdog may renew another's key.
+// Before the stop the watchdog may renew another client's key.
 func (l *setNXPXWatchdog) Unlock(ctx context.Context, lease Lease) error {
 	err := l.release(ctx, lease)
 	l.mu.Lock()

@@ -65,43 +65,49 @@ type Options struct {
 // themselves; functions like TTL return an Option.
 type Option func(*Options)
 
-// TTL sets Options.TTL.
+// TTL sets the lease time that clients ask for, at least 10 ms (Options.TTL). The default is 30 s.
 func TTL(d time.Duration) Option { return func(o *Options) { o.TTL = d } }
 
-// Patience sets Options.Patience.
+// Patience sets the longest time that a call of the lock takes if Redis does not answer
+// (Options.Patience). The default is 15 s.
 func Patience(d time.Duration) Option { return func(o *Options) { o.Patience = d } }
 
-// Nodes sets Options.Nodes.
+// Nodes sets the number of independent Redis nodes of a lock like Redlock, 2 to 16 (Options.Nodes).
+// The default is one node.
 func Nodes(n int) Option { return func(o *Options) { o.Nodes = n } }
 
-// Clients sets Options.Clients.
+// Clients sets the number of client processes, at least 2 (Options.Clients). The default is 3.
 func Clients(n int) Option { return func(o *Options) { o.Clients = n } }
 
-// Faults sets Options.Faults.
+// Faults sets the names or globs of the faults to test (Options.Faults). The default is all faults
+// that can strike the lock.
 func Faults(names ...string) Option { return func(o *Options) { o.Faults = names } }
 
-// Trials sets Options.Trials.
+// Trials sets the number of random trials per fault and workload (Options.Trials). The default is
+// 2; negative = none.
 func Trials(n int) Option { return func(o *Options) { o.Trials = n } }
 
-// Seed sets Options.Seed.
+// Seed sets the seed of the random trials (Options.Seed). The default is 1.
 func Seed(seed uint64) Option { return func(o *Options) { o.Seed = seed } }
 
-// Budget sets Options.Budget.
+// Budget sets the real time for trials (Options.Budget). The default is one minute.
 func Budget(d time.Duration) Option { return func(o *Options) { o.Budget = d } }
 
-// PromiseRenewal sets Options.Renews.
+// PromiseRenewal says that the lock promises to renew its lease for as long as its holder works
+// (Options.Renews).
 func PromiseRenewal(o *Options) { o.Renews = true }
 
-// RequireFencing sets Options.Fencing.
+// RequireFencing requires that every grant carries a fencing token (Options.Fencing).
 func RequireFencing(o *Options) { o.Fencing = true }
 
-// Reentrant sets Options.Reentrant.
+// Reentrant says that a client that holds the lock may acquire it again (Options.Reentrant).
 func Reentrant(o *Options) { o.Reentrant = true }
 
-// Blocking sets Options.Blocking.
+// Blocking says that Acquire waits while somebody else has the lock (Options.Blocking).
 func Blocking(o *Options) { o.Blocking = true }
 
-// WallClock sets Options.WallClock.
+// WallClock says that the lock reads Client.Now (Options.WallClock). The fault client-skew is then
+// among the faults.
 func WallClock(o *Options) { o.WallClock = true }
 
 var (
@@ -112,7 +118,7 @@ var (
 	_ Option = WallClock
 )
 
-// Defaults of Options.
+// The defaults of fields of Options that are 0.
 const (
 	defaultTTL      = 30 * time.Second
 	defaultPatience = 15 * time.Second

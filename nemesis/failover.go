@@ -93,8 +93,9 @@ func (s *injection) failOver(ctx context.Context) (result, error) {
 	return result{n, i}, nil
 }
 
-// lostPrimary returns an action that causes the loss of the primary at until. Replication
-// stops at stop, or at any time if stop is nil, and at least lag before until.
+// lostPrimary returns an action that causes the loss of the primary when a client reaches until.
+// Replication stops at least lag before that: when a client reaches stop, or at any time if stop is
+// nil.
 func (w World) lostPrimary(idea string, stop *Trigger, lag time.Duration, until *Trigger) Action {
 	a := Action{
 		Idea: idea, Client: history.NoClient, Point: stop, Nodes: []string{heirNode},

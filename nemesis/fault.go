@@ -54,7 +54,7 @@ type Fault struct {
 	freezes bool
 	// effect is the fault's effect on its targets.
 	effect history.FaultEffect
-	// aim enters an action's targets into its window.
+	// aim enters the targets of an action into the history.Window that describes the action.
 	aim func(s *injection, w *history.Window)
 	// inject puts the fault in force and returns its heal. If inject fails, no part of the fault
 	// stays in force.

@@ -54,8 +54,8 @@ func drawnHungWork(w World, r *rand.Rand) []Plan {
 	return d.plans(min(2, w.Clients-1), r)
 }
 
-// namedHungWork returns, for each step in which a client believes that it holds the lock, a schedule that
-// hangs one client there, and one that hangs two in succession.
+// namedHungWork returns two schedules for each step in which a client believes that it holds the
+// lock: one hangs a single client there, the other hangs two clients in succession.
 func namedHungWork(w World) []Schedule {
 	e := w.enumerate()
 	for _, s := range believing {

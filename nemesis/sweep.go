@@ -15,7 +15,7 @@ type sweep struct {
 	sizes []float64 // multiples of the lease time, ascending, never 0
 	spots func(World) []spot
 	idea  string // text of Action.Idea; %s stands for the size
-	// shape completes an action whose size is d.
+	// shape returns a function that gives an action the size d, such as the length of a pause.
 	shape func(w World, l lineup, d time.Duration) func(*Action)
 }
 
@@ -73,7 +73,7 @@ func Sweep(fault string, w World, rounds int) ([]Schedule, error) {
 	return e.all, nil
 }
 
-// frozen, skewed and jumped are the sweeps of the faults that have a size.
+// The sweeps of the faults client-pause (frozen), client-skew (skewed) and node-clock (jumped).
 var (
 	frozen = sweep{
 		axis: "pause ÷ TTL", sizes: lengths, idea: "freezes for %s",

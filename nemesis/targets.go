@@ -89,7 +89,7 @@ type part struct {
 	nodes        []string
 }
 
-// quorum returns how many nodes must grant.
+// quorum returns how many nodes must grant the lock.
 func (w World) quorum() int { return min(max(1, w.Claims.Quorum), len(w.Nodes)) }
 
 // parts returns the sets of nodes that are struck together, the most telling first.
@@ -105,7 +105,7 @@ func (w World) parts() []part {
 	return append(all, w.oneNode(), part{"all", "all nodes", w.Nodes})
 }
 
-// oneNode returns the first of several nodes.
+// oneNode returns the part that consists of the first node alone.
 func (w World) oneNode() part { return part{"one", "one node", w.Nodes[:1]} }
 
 // partsAt returns the sets of nodes that are struck at a spot. At a command there is one set: the
@@ -129,8 +129,8 @@ func (w World) together() part {
 	return all
 }
 
-// reach widens an action at the first command to the first of several nodes: the action strikes a
-// majority of nodes, because a single node would be outvoted.
+// reach makes an action strike a majority of nodes if the action waits for the first command to the
+// first node: a single node would be outvoted.
 func (w World) reach(a *Action) {
 	if len(w.Nodes) > 1 && a.Point.N == 1 && a.Point.Node == w.Nodes[0] {
 		a.Nodes = w.together().nodes

@@ -173,8 +173,8 @@ func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) 
 // fewTimelines is how many timelines are left out first if not all fit; the number then doubles.
 const fewTimelines = 10
 
-// without returns the data without the commands around the violations and without the largest
-// timelines; large is the number of timelines to leave out.
+// without returns less data: it omits the commands around the violations and the given number
+// (large) of timelines, the largest first.
 func (e *evidence) without(large int) pageData {
 	out := e.within(-1)
 	out.Timelines = slices.Clone(out.Timelines)

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// named is a name and its explanation.
+// named explains a name in a report, such as that of a fault.
 type named struct {
 	Name, Doc string
 	Color     string // of a fault, "#rrggbb"

@@ -82,7 +82,7 @@ type view struct {
 	Measures []measured
 }
 
-// fact is a labelled value.
+// fact is one line of a page: a label and its value.
 type fact struct{ Label, Value string }
 
 // tally counts the cells of one verdict.
@@ -117,7 +117,7 @@ type recipeDetails struct {
 	Cells                     []cellDetail
 }
 
-// cellDetail is one violated cell.
+// cellDetail is what a page shows about one violated cell.
 type cellDetail struct {
 	Anchor, Lock, Fault, Class, Words string
 	Flaws                             []flawView
@@ -190,12 +190,12 @@ type command struct {
 	Stored     bool
 }
 
-// flawView is one oracle and cause of a cell's violations.
+// flawView is one flaw of a cell, as a page shows it.
 type flawView struct {
 	Oracle, Cause, Title, Kind string
 }
 
-// wordText explains a verdict word.
+// wordText explains the words for a verdict, such as "violated: bug".
 type wordText struct {
 	Class, Word, Meaning string
 	Short                string // the word in the matrix

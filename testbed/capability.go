@@ -18,7 +18,7 @@ const (
 	CanSlots      Capability = "slots"
 )
 
-// row describes one capability.
+// row is one row of the table capabilities.
 type row struct {
 	name Capability
 	// of reports whether the world implements the capability's interface.

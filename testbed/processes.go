@@ -31,7 +31,7 @@ type Processes interface {
 // Route tells how a client reaches its nodes, for code that makes the client in another
 // process.
 type Route struct {
-	// Addrs is locks.Client.Addrs.
+	// Addrs are the addresses by which recipes know the nodes (locks.Client.Addrs).
 	Addrs []string
 	// Sentinels are the addresses of the Sentinels, if any. Primary is the name that they
 	// have for the primary.

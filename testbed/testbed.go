@@ -17,7 +17,8 @@ var ErrCrashed = errors.New("client crashed")
 // client's body must stop and release nothing. The client's context does not end.
 var ErrHung = errors.New("client hangs in its work")
 
-// Testbed runs trials.
+// Testbed sets up the worlds of trials, such as simulated nodes or Redis servers, and runs trials
+// in them.
 type Testbed interface {
 	// Name returns the testbed's name: "process", "sim", ….
 	Name() string
@@ -70,7 +71,7 @@ func (b *Breakdown) Error() string { return b.Kind + ": " + b.Detail }
 // Topology is an arrangement of Redis nodes.
 type Topology string
 
-// Topologies.
+// The arrangements of nodes that testbeds can set up.
 const (
 	Single      Topology = "single"      // one node, n0
 	Replicated  Topology = "replicated"  // primary n0 with replicas n1 and n2; clients reach the primary only

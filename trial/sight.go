@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Sight is what a probe showed.
+// Sight is what a probe showed about a recipe's commands. The plans of trials with faults depend on
+// it.
 type Sight struct {
 	Points    []testbed.Point `json:"points,omitempty"`    // where faults can strike a client (nemesis.Points)
 	Deadlines bool            `json:"deadlines,omitempty"` // leases have deadlines by clients' clocks

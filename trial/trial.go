@@ -50,7 +50,8 @@ func Run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 	return e, err
 }
 
-// run is Run; broken says how the code under test ended the trial, nil = it did not.
+// run does the work of Run. broken says how the code under test ended the trial; nil = the code did
+// not end it.
 func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, to receivers) (e history.Evidence, broken *testbed.Breakdown, err error) {
 	t, err := newRunning(s, rec)
 	if err != nil {
@@ -100,7 +101,7 @@ func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 	return e, t.broken, rec.Err()
 }
 
-// running is one trial while it runs.
+// running is the state of one trial while the trial runs.
 type running struct {
 	spec     Spec
 	rec      *history.Recorder
@@ -112,7 +113,7 @@ type running struct {
 	// broken says how the code under test ended the trial; nil = it did not. The other clients then
 	// fail because the history has ended, and may report their failures first.
 	broken *testbed.Breakdown
-	// unclosed is the host's teardown error.
+	// unclosed is the error of closing the host of the client processes; nil = none.
 	unclosed error
 }
 

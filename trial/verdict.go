@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// verdictFile is verdict.json.
+// verdictFile is the content of a trial's verdict.json.
 type verdictFile struct {
 	Outcome  Outcome            `json:"outcome"`
 	Kind     locks.Kind         `json:"kind"`

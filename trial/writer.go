@@ -79,7 +79,7 @@ func (p *trialWriter) open() error {
 	return jsonfile.Write(filepath.Join(p.folder, SpecFile), p.spec)
 }
 
-// writer returns the destination of the history.
+// writer returns where the history is written: to a file if the trial is streamed, else to memory.
 func (p *trialWriter) writer() io.Writer {
 	if p.history != nil {
 		return historyWriter{p}

@@ -165,7 +165,7 @@ func (s *session) enter(h *hold) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// enterOnce makes one attempt.
+// enterOnce makes one attempt. A busy lock is no error: ok is then false.
 func (s *session) enterOnce(h *hold) (ok bool, err error) {
 	_, lerr := s.attempt(s.ctx, h, s.try(h))
 	if errors.Is(lerr, locks.ErrBusy) {
@@ -197,8 +197,8 @@ func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// critical runs a critical section: it acquires by calling enter, runs body as the holder, and releases.
-// If it gets no lock, it returns.
+// critical runs a critical section: it calls enter to acquire the lock, runs body as the holder,
+// and releases the lock. If enter gets no lock, critical returns.
 func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*hold) error) error {
 	ok, err := enter(&h)
 	if err != nil || !ok {
@@ -215,7 +215,8 @@ func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*h
 	})
 }
 
-// entry separates a lock's error from an error that ends the client.
+// entry converts the error of an attempt: after a lock's error ok is false, and err is not nil only
+// if the client must end.
 func (s *session) entry(lerr error) (ok bool, err error) {
 	var end ended
 	switch {

@@ -9,7 +9,7 @@ import (
 // A fault can prolong a holder's work at one place in each step: in step hold before the first look
 // at the lease, in step read after the read, and in step touch between the look and the write.
 
-// begin begins the work of a holder.
+// begin begins the work of a holder (testbed.StepHold). A fault may prolong the work here.
 func (s *session) begin(h *hold) error {
 	if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
 		return err

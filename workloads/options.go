@@ -25,7 +25,8 @@ type Options struct {
 	Retry time.Duration `json:"retry"`
 	// Duration is the time for faults, before the liveness phase.
 	Duration time.Duration `json:"duration"`
-	// Margin is added to the recovery time in the grace of the liveness phase.
+	// Margin is extra time, beyond the recipe's recovery time, for each client to acquire every
+	// lock once in the liveness phase.
 	Margin time.Duration `json:"margin"`
 	// Overrun is the share of critical sections, 0 to 1, that work for 1.5 TTL.
 	Overrun float64 `json:"overrun,omitempty"`
@@ -101,7 +102,7 @@ func (s Section) validate(keys int) error {
 	return notNegative(span{"retry", s.Retry}, span{"hold", s.Hold}, span{"late", s.Late}, span{"rest", s.Rest}, span{"patience", s.Patience})
 }
 
-// span is a named duration.
+// span is a duration with its name for error messages.
 type span struct {
 	name string
 	d    time.Duration

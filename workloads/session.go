@@ -230,7 +230,8 @@ func (s *session) comeBack(healed time.Duration) error {
 	return nil
 }
 
-// rest pauses between critical sections.
+// rest pauses between two critical sections: for the section's Rest, unless the workload has
+// another pause.
 func (s *session) rest() error {
 	if err := s.client.Step(s.ctx, testbed.StepRest); err != nil {
 		return err

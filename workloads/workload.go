@@ -261,7 +261,7 @@ func (r *run) fail(err error) {
 // lockName returns the name of lock k and of its resource.
 func lockName(k int) string { return fmt.Sprintf("lock-%d", k) }
 
-// run is one execution of a workload.
+// run is the state of one execution of a workload.
 type run struct {
 	World
 	workload Workload

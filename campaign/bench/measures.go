@@ -8,17 +8,17 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Unit is the unit of a measure.
+// Unit is the unit in which tables show a figure, such as nanoseconds.
 type Unit string
 
-// Units.
+// The units of figures. A Plain figure is a count, such as the commands of one acquire.
 const (
 	Plain       Unit = ""    // a plain number
 	Nanoseconds Unit = "ns"  // a duration
 	PerSecond   Unit = "1/s" // a rate
 )
 
-// Measure is one kind of figure.
+// Measure describes one column of bench's tables, such as the commands that an acquire sends.
 type Measure struct {
 	Name  string `json:"name"`  // the figure's name in Lock.Figures
 	Group string `json:"group"` // the table that shows the figure
@@ -37,7 +37,7 @@ type costs struct {
 	crashes, freezes   []Recovery
 }
 
-// Names of tables.
+// Values of Measure.Group, besides ContendedGroup. Each group is one table.
 const (
 	wireGroup     = "commands and round trips of one client alone"
 	latencyGroup  = "latency of one client alone"

@@ -42,7 +42,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// aspect is what a trial measures.
+// aspect says what a trial measures: one client alone, clients that compete, renewals during a long
+// hold, or the recovery after a client's crash or a node's freeze.
 type aspect int
 
 const (
@@ -63,7 +64,7 @@ type planned struct {
 	lack   error // wraps nemesis.ErrNotSupported
 }
 
-// plan returns the trials of a lock.
+// plan returns the trials that measure a lock, including those that the testbed cannot run.
 func (c Config) plan(ctx context.Context, tb testbed.Testbed, r locks.Recipe) ([]planned, error) {
 	var all []planned
 	add := func(a aspect, shape func(*trial.Spec)) error {

@@ -29,7 +29,7 @@ type Report struct {
 	Speed Speed    `json:"speed"`
 }
 
-// Lock has the figures of one lock.
+// Lock is a lock's row in the report: how the lock was measured, and its figures.
 type Lock struct {
 	Lock     string           `json:"lock"`
 	Topology testbed.Topology `json:"topology"`
@@ -64,8 +64,8 @@ type Speed struct {
 	Trials   int           `json:"trials"`
 	Commands int           `json:"commands"` // of clients, handshakes included
 	Virtual  time.Duration `json:"virtual"`  // time that passed in the trials; on real time about Running
-	// Running, Judging and Measuring are parts of Elapsed: trials with set-up and teardown, all
-	// oracles, and the figures of the report.
+	// Running, Judging and Measuring are parts of Elapsed: the time for trials with set-up and
+	// teardown, for all oracles, and for the figures of the report.
 	Elapsed   time.Duration `json:"elapsed"`
 	Running   time.Duration `json:"running"`
 	Judging   time.Duration `json:"judging"`

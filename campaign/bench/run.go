@@ -65,7 +65,7 @@ func Run(ctx context.Context, tb testbed.Testbed, c Config, progress func(done, 
 	return rep, nil
 }
 
-// subject is one lock that is measured.
+// subject is a lock under measurement, with what its trials have shown so far.
 type subject struct {
 	tb        testbed.Testbed
 	speed     *Speed
@@ -150,7 +150,7 @@ func insert(names []string, name string) []string {
 	return append(names, name)
 }
 
-// add counts a trial.
+// add counts a trial, its commands, and the time that it took to run, judge and measure the trial.
 func (s *Speed) add(e history.Evidence, running, judging, measuring time.Duration) {
 	s.Trials++
 	s.Commands += len(e.Commands)

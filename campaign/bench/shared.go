@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Contention measures clients that compete for one lock.
+// Contention is the result of a trial in which clients compete for one lock.
 type Contention struct {
 	Waits    []time.Duration // from the first attempt to the grant, ascending
 	Grants   int
@@ -93,7 +93,7 @@ type Recovery struct {
 	Since time.Duration
 }
 
-// Recovered measures a trial with one fault.
+// Recovered measures how clients acquired the lock again in a trial with one fault.
 func Recovered(e history.Evidence) Recovery {
 	p := progress.Measure(e)
 	r := Recovery{Struck: p.Recoveries+p.Unrecovered > 0, Never: p.Unrecovered > 0, After: p.RecoveryMax}

@@ -81,7 +81,8 @@ type Call struct {
 	Reply   string        `json:"reply,omitempty"`
 }
 
-// Believed is a hold in an account.
+// Believed is a hold as sentences need it: the time for which a client believed that it held the
+// lock.
 type Believed struct {
 	Client int           `json:"client"`
 	Mode   history.Mode  `json:"mode,omitempty"`
@@ -101,7 +102,7 @@ const (
 	ByNothing  = "never"
 )
 
-// Operation is an operation in an account.
+// Operation is an operation as sentences need it, such as an acquire of a client and its time.
 type Operation struct {
 	Client int           `json:"client"`
 	F      string        `json:"f"`

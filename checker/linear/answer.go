@@ -10,7 +10,7 @@ import (
 // Answer states whether some order of the operations is legal on the model.
 type Answer string
 
-// Answers.
+// The answers, spelt as porcupine spells them.
 const (
 	Legal     Answer = "Ok"
 	Illegal   Answer = "Illegal"

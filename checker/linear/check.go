@@ -49,7 +49,7 @@ type Result struct {
 // Doubt is the reason why operations were not decided.
 type Doubt string
 
-// Doubts.
+// Reasons why operations were not decided.
 const (
 	NoTime   Doubt = "no-time"  // the time ran out
 	TooWide  Doubt = "too-wide" // too many states are possible at one time, and porcupine did not decide

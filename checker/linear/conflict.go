@@ -82,7 +82,8 @@ func (s search) firstIllegal(all []recording) recording {
 		if from = all[failed].reply; s.violated(s.until(all, from)) {
 			return all[failed]
 		}
-		// Cut after from, the history is not illegal: the frontier had used fences of later replies.
+		// The history that ends at from is legal. The frontier found it illegal only because it
+		// already knew fences of later replies.
 	}
 	var replied []recording
 	for _, op := range all {
@@ -210,7 +211,7 @@ func (s search) until(all []recording, last int) []recording {
 	return kept
 }
 
-// spared returns the operations after turning all[from:to] into ones that perhaps happened.
+// spared returns a copy of the operations in which each of all[from:to] only perhaps happened.
 func (s search) spared(all []recording, from, to int) []recording {
 	all = slices.Clone(all)
 	for i := from; i < to; i++ {
@@ -219,7 +220,8 @@ func (s search) spared(all []recording, from, to int) []recording {
 	return all
 }
 
-// sparing returns the operations after turning all[from:] except last into ones that perhaps happened.
+// sparing returns a copy of the operations in which each of all[from:], except last, only perhaps
+// happened.
 func (s search) sparing(all []recording, from int, last recording) []recording {
 	all = slices.Clone(all)
 	for i := from; i < len(all); i++ {

@@ -76,7 +76,8 @@ func (s situation) has(op int) bool {
 	return found
 }
 
-// frontier is the state of one decision.
+// frontier is the state of one decision: the situations that are possible at this point of the
+// history.
 type frontier struct {
 	rules  *rules
 	all    []recording

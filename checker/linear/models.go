@@ -90,7 +90,8 @@ type Model struct {
 	Claims history.Claims
 
 	build func(permits int) porcupine.Model
-	// rules returns the rules for Check, which judges recorded operations.
+	// rules returns the rules by which Check judges recorded operations on a lock with this number
+	// of permits.
 	rules func(permits int) *rules
 	// counts: the model lets one owner acquire several times.
 	counts bool

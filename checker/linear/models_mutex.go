@@ -21,7 +21,7 @@ func (m mutex) String() string {
 	return "free"
 }
 
-// owned lets nobody acquire it while it is held, and only its owner release it.
+// owned is a mutex that nobody can acquire while it is held, and that only its owner can release.
 type owned struct {
 	held  bool
 	owner int

@@ -108,7 +108,7 @@ type picture struct {
 	notes   []porcupine.Annotation
 }
 
-// add draws a lock, chunk by chunk.
+// add draws the spans of one lock, chunk by chunk.
 func (p *picture) add(lock string, all []Span) {
 	if !p.counts {
 		all = Merge(all)

@@ -208,7 +208,7 @@ func (c *coverage) turns() []turn {
 	return all
 }
 
-// note changes what the keys hold.
+// note applies the beginning or the end of a grant to the counts in c.held.
 func (c *coverage) note(t turn) {
 	at, unit := evidence.ClientLock{Client: t.grant.Client, Lock: t.grant.Lock}, c.replay.UnitOf(t.grant.NodeKey())
 	units := c.held[at]
@@ -221,8 +221,8 @@ func (c *coverage) note(t turn) {
 	}
 }
 
-// changes adds the behaviours of the keys. Before and after a change, a key is free, the sender's or
-// another's.
+// changes adds a behaviour for each change of a key: whether the key was free, the sender's or
+// another client's, before the change and after it.
 func (c *coverage) changes() {
 	for _, s := range c.replay.Steps {
 		step, client := "change by no command", keyspace.Stranger

@@ -41,7 +41,7 @@ var ends = func() (t [256]bool) {
 // blank reports whether a byte is white space, which in EDN includes commas.
 func blank(c byte) bool { return ends[c] && (c <= ' ' || c == ',') }
 
-// advance moves forward to a position.
+// advance moves f.pos forward to a position and counts the lines on the way.
 func (f *forms) advance(to int) {
 	f.line += bytes.Count(f.text[f.pos:to], []byte{'\n'})
 	f.pos = to

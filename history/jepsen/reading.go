@@ -45,7 +45,7 @@ type Reading struct {
 // Values is the meaning of a plain :value of acquires. Each Jepsen test chooses that meaning.
 type Values string
 
-// Meanings of a plain value.
+// What a plain value of an acquire means, such as the "a" of {:f :acquire, :value "a"}.
 const (
 	ValuesAuto  Values = ""      // inferred from the history; an error if that is impossible
 	ValuesLock  Values = "lock"  // the lock's name

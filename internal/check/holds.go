@@ -19,7 +19,7 @@ import (
 // may be Unsaid.
 type Doubts applog.Doubts
 
-// Unsaid is a duration that nobody stated.
+// Unsaid stands for a duration that the user did not state.
 const Unsaid = time.Duration(-1)
 
 // LogWords name the entries that a log has.

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// answerFlags are the flags of answer.
+// answerFlags are the flags of the command lockstorm answer.
 type answerFlags struct {
 	testbed string
 	seed    uint64

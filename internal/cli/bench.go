@@ -18,7 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// benchFlags are the flags of bench.
+// benchFlags are the flags of the command lockstorm bench.
 type benchFlags struct {
 	bench.Config
 	lockList       string

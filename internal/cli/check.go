@@ -261,7 +261,7 @@ func (a *app) tell(f checkFlags, h check.History, result trial.Result, log logRe
 	return checkExit(result.Verdicts)
 }
 
-// checked is the output of --json.
+// checked is the output of lockstorm check --json.
 type checked struct {
 	Schema int            `json:"schema"`
 	Model  string         `json:"model,omitempty"`

@@ -105,7 +105,7 @@ func (f checkFlags) fit(path string, log *applog.Log) error {
 	return nil
 }
 
-// doubts returns the flags' values.
+// doubts converts the flags to check.Doubts.
 func (f holdFlags) doubts() check.Doubts {
 	return check.Doubts{ClockError: f.clockError, ReleaseTakes: f.releaseTakes, UnendedHeld: f.unended == "held"}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// named is a name that a shell offers, with a description.
+// named is a name that shell completion offers, with a description.
 type named struct{ name, doc string }
 
 // namesOf returns the names that the flag accepts, in every command; nil = the shell completes

@@ -46,7 +46,7 @@ func (i *interrupts) gently() <-chan struct{} {
 	return i.stop
 }
 
-// take handles a signal. gentle: the signal only told a command to start no more work.
+// take handles a signal. gentle is true if the signal only told a command to start no more work.
 func (i *interrupts) take(s os.Signal) (gentle bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

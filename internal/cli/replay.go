@@ -165,7 +165,7 @@ func (f replayFlags) before(args []string) (stored, error) {
 	return s, err
 }
 
-// replayed is the output of --json.
+// replayed is the output of lockstorm replay --json.
 type replayed struct {
 	Spec     trial.Spec         `json:"spec"`
 	Outcome  trial.Outcome      `json:"outcome"`

@@ -18,7 +18,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// reportFlags are the flags of report.
+// reportFlags are the flags of the command lockstorm report.
 type reportFlags struct {
 	store, recipes, bundle string
 	beside                 []string

@@ -71,7 +71,7 @@ func guarded(next http.Handler) http.Handler {
 	})
 }
 
-// listed is a campaign in the list.
+// listed is a campaign's row on the page that lists campaigns.
 type listed struct {
 	campaign.Holding
 	When, Size, Files, Report string

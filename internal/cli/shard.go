@@ -111,7 +111,7 @@ func (p parallelism) shard(lookup func(string) (string, bool), shards int) (s ca
 	return campaign.Shard{Index: (index-first)/step + 1, Count: total}, true, nil
 }
 
-// number reads a required variable.
+// number returns the value of an environment variable that must be set to a number.
 func (p parallelism) number(lookup func(string) (string, bool), variable string) (int, error) {
 	text, _ := lookup(variable)
 	if text == "" {

@@ -81,7 +81,7 @@ type Clock struct {
 	page []byte // nil after Close
 }
 
-// size is the size of a clock's file.
+// size is the size of a clock's file in bytes. The file holds one int64: the clock's offset.
 const size = int(unsafe.Sizeof(int64(0)))
 
 // New makes a clock in a new file. The clock shows the machine's time.

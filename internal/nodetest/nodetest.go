@@ -193,7 +193,7 @@ func (n *Node) Evict(at time.Duration, names ...string) (gone []history.KeyState
 	return gone
 }
 
-// Keys lists the node's keys.
+// Keys lists the node's keys at the given time.
 func (n *Node) Keys(at time.Duration) []history.KeyState {
 	n.Expire(at)
 	n.now = at

@@ -67,7 +67,7 @@ type staging struct {
 	wrongAt          time.Duration
 }
 
-// part is a node in a play.
+// part is a node of a play, with its role and the loss of its last kill.
 type part struct {
 	*Node
 	replica bool
@@ -131,7 +131,8 @@ func (st *staging) staged() Staged {
 	return Staged{Ops: st.ops, Keys: st.world.Changes, Wrong: st.wrong}
 }
 
-// perform goes through the play once.
+// perform goes through the play once, with the given choices of states after restarts and
+// promotions.
 func perform(tb testing.TB, p Play, choices []int) *staging {
 	st := &staging{Play: p, tb: tb, world: NewWorld(tb), ops: slices.Clone(p.Ops), parts: map[string]*part{}, primary: "n0", choices: slices.Clone(choices)}
 	defer st.world.Close()

@@ -208,7 +208,7 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 // Port returns the server's port on 127.0.0.1.
 func (s *Server) Port() int { return s.port }
 
-// Peer returns Options.Source.
+// Peer returns the address from which the server connects to other servers (Options.Source).
 func (s *Server) Peer() string { return s.source }
 
 // PID returns the server's process id.

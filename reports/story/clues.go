@@ -52,8 +52,8 @@ func (c clues) unsent() bool {
 	return c.reasons[account.RenewalMissing] || c.reasons[account.RenewalStopped] || c.reasons[account.RenewedInstead]
 }
 
-// ungranted reports whether an attempt set the key although its client did not learn of a grant.
-// The client did not crash.
+// ungranted reports whether a client that did not crash set the key in an attempt, but did not
+// learn that the lock was granted.
 func (c clues) ungranted() bool {
 	return c.reasons[account.SetInVain] || c.reasons[account.SetUnknown] || c.reasons[account.SetAfterwards]
 }

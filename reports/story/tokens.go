@@ -169,8 +169,9 @@ func (t tokens) words(g grant) string {
 	return fmt.Sprintf(" (token %s = `%s`%s)", name, ShortArg(g.Value), fence)
 }
 
-// sendersHolds returns the holds in which clients sent the commands that the finding names and the
-// commands that changed another client's key. A release belongs to the hold that it ends.
+// sendersHolds returns the holds during which clients sent commands that matter: those that the
+// finding names, and those that changed another client's key. A release belongs to the hold that it
+// ends.
 func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	named := slices.Clone(f.Finding.Commands)
 	for _, v := range f.Events {

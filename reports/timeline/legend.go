@@ -16,8 +16,8 @@ type sample struct {
 	text   string
 	stroke *stroke // the look, if the sample explains a bar
 	glyph  *glyph  // the look, if the sample explains a mark
-	// bar, mark and lane report whether the sample also explains that bar, that mark, or the
-	// background of that lane in a picture that ends at the given time.
+	// bar, mark and lane report whether the sample also explains a bar, a mark, or the background
+	// of a lane. The second argument of lane is the time at which the picture ends.
 	bar  func(bar) bool
 	mark func(mark) bool
 	lane func(lane, time.Duration) bool

@@ -11,7 +11,7 @@ type rule struct {
 	// counts from the end. For example, 1, -1, 2 means every second argument (MSET). All are 0
 	// if there are no keys.
 	first, last, step int
-	// channels: the places are places of channels, not of keys.
+	// channels: the arguments at the rule's places are channels, not keys.
 	channels bool
 	// bare: the command has neither keys nor channels, and scripts may call it, too.
 	bare bool

@@ -35,7 +35,7 @@ type conn struct {
 }
 
 // linger bounds how long a closed connection waits until the server closes it, too. Once the server
-// has closed it, no command that was sent over it is still on its way.
+// has closed a connection, no command sent over that connection is still on its way.
 const linger = 2 * time.Second
 
 // Write implements net.Conn. If the guard refuses a command, the command is not sent, and

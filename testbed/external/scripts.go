@@ -45,7 +45,7 @@ func checkScript(text string) error {
 	return s.refused
 }
 
-// luaScript collects facts about a script.
+// luaScript is a script under examination, with facts about its variables and calls.
 type luaScript struct {
 	named   map[string][]source     // the values of variables by name, whatever their scopes
 	seen    map[*ast.IdentExpr]bool // permitted uses of library

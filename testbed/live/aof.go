@@ -33,7 +33,7 @@ type aof struct {
 	err    error // why some sizes are unknown; nil if all are known
 }
 
-// growth is the file's size at a time.
+// growth is the size of the append-only file at one time.
 type growth struct {
 	at   time.Duration
 	size int64

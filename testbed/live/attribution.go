@@ -113,7 +113,7 @@ func (p *provocation) replaced(node string) {
 	}
 }
 
-// restarted notes that the node is back.
+// restarted notes that the node is back. Its kill explains elections for one more grace period.
 func (p *provocation) restarted(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

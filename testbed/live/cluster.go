@@ -198,8 +198,8 @@ func until(ctx context.Context, lacking func() (string, error)) error {
 	}
 }
 
-// retried returns err's text as a lack instead of an error, so that until polls again. For a nil err,
-// nothing is lacking.
+// retried converts err to the text of a missing condition, so that the function until polls again
+// instead of failing. For a nil err, no condition is missing.
 func retried(err error) (lacking string, fatal error) {
 	if err == nil {
 		return "", nil

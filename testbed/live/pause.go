@@ -35,7 +35,7 @@ func (n *node) freeze(ctx context.Context) (thaw func() error, err error) {
 	return func() error { return n.thaw(p) }, nil
 }
 
-// stop pauses the node's server.
+// stop waits for the node's turn, so that no command is being executed, and pauses the server.
 func (n *node) stop(ctx context.Context, s Server) (*pause, error) {
 	if !n.take(ctx.Done()) {
 		return nil, ctx.Err()

@@ -305,8 +305,8 @@ type peerLink struct {
 	peerProxy *peerProxy
 }
 
-// disturbAll cuts or holds all links. If it fails, it has disturbed no link: it first opens missing
-// proxies, since only that can fail. The undos are in the order of the links.
+// disturbAll cuts or holds all links. It opens missing proxies first, since only that can fail:
+// after an error, no link is disturbed. The undos are in the order of the links.
 func disturbAll(links []peerLink, d testbed.Direction, how func(*linkToxic) (undo func())) ([]testbed.Undo, error) {
 	var pairs []*proxy
 	for _, one := range links {

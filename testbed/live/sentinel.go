@@ -32,7 +32,7 @@ const (
 	untilReady = 10 * time.Minute
 )
 
-// sentinels are the Sentinels of a trial. The harness learns which node they elect from their
+// sentinels are the Sentinels of a trial. The harness learns of elections from the Sentinels'
 // commands, which it reads before the nodes do.
 type sentinels struct {
 	all         []*node

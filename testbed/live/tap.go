@@ -76,7 +76,8 @@ func (p *pair) attach(server net.Conn) bool {
 	return true
 }
 
-// cut closes the connection to the node.
+// cut closes the connection to the node. If there is none yet, attach will close the connection at
+// once.
 func (p *pair) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -39,7 +39,7 @@ type linkToxic struct {
 	caught  bytes.Buffer  // data that was cut or held
 }
 
-// mode is a toxic's state for one connection at one moment.
+// mode says what a toxic does to one connection at one moment: whether it cuts or holds data.
 type mode struct {
 	cut, hold bool
 	drops     int

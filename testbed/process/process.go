@@ -75,7 +75,7 @@ func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, erro
 	return s, nil
 }
 
-// sources counts the servers of this program.
+// sources counts the servers of this program, to give each its own source address.
 var sources atomic.Uint32
 
 // newSource returns a loopback address as the source of one server's connections, "" on systems

@@ -17,7 +17,7 @@ type disk struct {
 	lost       history.Lost  // what the last kill lost; the next start reports it
 }
 
-// write is the node's data after a change.
+// write is one change of the node's data, with the data after the change.
 type write struct {
 	at    time.Duration
 	after node.Snapshot
@@ -35,7 +35,7 @@ func (d *disk) wrote(s *server, asked bool) {
 	}
 }
 
-// sync makes durable the writes up to the last fsync before at.
+// sync moves the pending writes that the last fsync before at covers to the durable data.
 func (d *disk) sync(at time.Duration) {
 	last := testbed.LastFsync(d.began, at)
 	for len(d.pending) > 0 && d.pending[0].at <= last {
@@ -44,7 +44,7 @@ func (d *disk) sync(at time.Duration) {
 	}
 }
 
-// die notes in lost which data the kill of the process loses.
+// die records in d.lost the data that the kill of the process loses.
 func (d *disk) die() {
 	d.lost = history.Lost{Durability: d.durability, Scripts: true}
 	switch d.durability {

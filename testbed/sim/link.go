@@ -53,7 +53,7 @@ type pipe struct {
 	resume  func() // called when a block that dropped packets ends; nil for a client's link
 }
 
-// block is a fault in force on a pipe.
+// block is one fault in force on a pipe: a cut, which drops packets, or a hold.
 type block struct {
 	number  int // among the pipe's blocks, from 1
 	drop    bool
@@ -87,7 +87,7 @@ func (y *pipe) send(p *packet, f *flow) {
 	y.sim.schedule.add(&event{at: at, pipe: y.id, conn: conn, seq: p.seq, packet: p})
 }
 
-// flow keeps one direction of one connection in order.
+// flow keeps the packets of one connection, in one direction, in order.
 type flow struct {
 	sent     uint64        // number of packets
 	expected uint64        // number of the next packet to arrive

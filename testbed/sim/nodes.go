@@ -22,7 +22,7 @@ func (w *simulation) server(name string) (*server, error) {
 	return nil, fmt.Errorf("no node %q: there are n0 to n%d", name, len(w.servers)-1)
 }
 
-// running finds a node that is not down.
+// running returns the node with this name, or an error if there is none or it is down.
 func (w *simulation) running(name string) (*server, error) {
 	s, err := w.server(name)
 	if err == nil && s.down {

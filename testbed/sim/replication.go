@@ -28,7 +28,7 @@ type stream struct {
 	gone             bool
 }
 
-// state is a copy of a primary's data for a replica.
+// state is a copy of a primary's data on its way to a replica.
 type state struct {
 	stream *stream
 	data   node.Snapshot
@@ -83,7 +83,8 @@ func (st *stream) send(asked bool) {
 	}, &st.toReplica)
 }
 
-// wrote handles a change of the data. Asked says whether a client caused the change.
+// wrote counts a change of the node's data, adds the change to the disk and sends the data to the
+// replicas. asked says whether a client caused the change.
 func (s *server) wrote(asked bool) {
 	s.written++
 	if asked {
@@ -135,7 +136,8 @@ func (s *server) expireLater() {
 	}})
 }
 
-// copied handles data from the primary.
+// copied handles a packet with the primary's data. A frozen replica puts the packet into its
+// backlog.
 func (s *server) copied(p *packet) {
 	switch {
 	case p.copy.stream.gone || s.down:
@@ -157,7 +159,8 @@ func (s *server) follow(p *packet) {
 	st.up.send(&packet{kind: copying, offset: p.offset}, &st.toPrimary)
 }
 
-// acknowledged handles a replica's acknowledgement.
+// acknowledged handles a packet in which a replica acknowledges data. A frozen primary puts the
+// packet into its backlog.
 func (s *server) acknowledged(p *packet) {
 	if s.frozen() && !s.down {
 		s.backlog = append(s.backlog, p)
@@ -189,7 +192,7 @@ func (s *server) replicas(offset uint64) int {
 	return n
 }
 
-// waiting is a client in a WAIT.
+// waiting is a client's WAIT that the node has not answered yet.
 type waiting struct {
 	request  *packet
 	replicas int

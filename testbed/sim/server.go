@@ -31,7 +31,7 @@ type server struct {
 	replication
 }
 
-// freeze is a pause in force.
+// freeze is one Pause of a node in force, with its hits so far.
 type freeze struct{ hits int }
 
 // wall returns the time of the node's wall clock.

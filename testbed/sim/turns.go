@@ -29,7 +29,7 @@ func (w *simulation) sequencer(client, node int) sequencer {
 	return sequencer{sim: w, client: client, node: node, room: &room{}}
 }
 
-// turn is a goroutine that waits at a sequencer.
+// turn is a goroutine that waits at a sequencer until it may send its commands.
 type turn struct {
 	sequencer
 	text  func() string // returns the text of the goroutine's commands
@@ -38,7 +38,7 @@ type turn struct {
 	next  chan struct{} // closed when the goroutine may go on
 }
 
-// turns are the turns of all clients.
+// turns holds the waiting turns of all clients. called counts the turns called so far.
 type turns struct {
 	waiting []*turn
 	called  uint64

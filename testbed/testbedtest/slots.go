@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// failedMove checks that each slot is where its keys are after a move that failed, because the
-// new master refused the keys or because the report of the move failed.
+// failedMove checks a move that fails, because the new master refuses the keys or because the
+// report of the move fails: each slot must then be where its keys are.
 func failedMove(s suite) {
 	for name, refused := range map[string]bool{"keys refused": true, "not told": false} {
 		s.Run(name, func(t *testing.T) {
@@ -41,8 +41,8 @@ func failedMove(s suite) {
 	}
 }
 
-// halfMove checks that a move that fails halfway reports the keys that have moved, and that
-// each key is where its slot is.
+// halfMove checks a move that fails halfway: it must report the keys that have moved, and each key
+// must be where its slot is.
 func halfMove(s suite) {
 	const other = "sync-0" // in another slot of the same master
 	s.calm(clustered, func(w *testEnv, _ *election) {

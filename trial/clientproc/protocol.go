@@ -33,13 +33,14 @@ type Hello struct {
 	Job []byte
 }
 
-// Written says how much a client has written to one of its connections.
+// Written is the argument of the call Passed: how much a client has written to one of its
+// connections.
 type Written struct {
 	Conn  int // the connection's number at the relay
 	Bytes int64
 }
 
-// Touch is one use of a guarded resource.
+// Touch is the argument of the call Touch: one read or write of a guarded resource.
 type Touch struct {
 	Lock   string
 	Fence  int64
@@ -47,7 +48,7 @@ type Touch struct {
 	Values []int64
 }
 
-// Last is the last entry of a history.
+// Last is the argument of the call End, which records the last entry of a history.
 type Last struct {
 	Op history.Op
 	At time.Duration

@@ -144,7 +144,8 @@ func warmUp(ctx context.Context, r *redis.Client) error {
 	return conns.WarmUp(ctx, r.WithTimeout(warmingTimeout), conns.WarmConnections) // WithTimeout shares the pool
 }
 
-// call calls the trial, until ctx ends.
+// call calls a method of the trial's service (type trial) and waits for the result, or until ctx
+// ends.
 func (s *Session) call(ctx context.Context, method string, args, reply any) error {
 	if reply == nil {
 		reply = new(None)
@@ -209,7 +210,7 @@ func (s *Session) now() time.Time { return time.Now().Round(0).Add(s.skew.get())
 // ID returns the client's number in the trial.
 func (s *Session) ID() int { return s.hello.ID }
 
-// Job returns World.Job.
+// Job returns the description of the client's task (World.Job).
 func (s *Session) Job() []byte { return s.hello.Job }
 
 // Healed returns a channel that is closed when the liveness phase begins.

@@ -38,7 +38,7 @@ func (t *trial) Ready(None, *None) error {
 	}
 }
 
-// Step calls testbed.Client.Step.
+// Step passes the process's step on to testbed.Client.Step.
 func (t *trial) Step(name string, _ *None) error {
 	return t.world.Env.Client(t.process.id).Step(t.host.ctx, name)
 }
@@ -66,7 +66,7 @@ func (t *trial) Worked(None, *None) error {
 	}
 }
 
-// Open calls testbed.Client.Open.
+// Open passes the index of the process's open invocation on to testbed.Client.Open.
 func (t *trial) Open(op int, _ *None) error {
 	t.world.Env.Client(t.process.id).Open(op)
 	return nil
@@ -78,25 +78,25 @@ func (t *trial) Passed(w Written, _ *None) error {
 	return nil
 }
 
-// Invoke calls the recorder's Invoke.
+// Invoke passes an invocation on to the trial's recorder.
 func (t *trial) Invoke(op history.Op, entry *history.Op) (err error) {
 	*entry, err = t.world.Rec.Invoke(op)
 	return err
 }
 
-// Complete calls the recorder's Complete.
+// Complete passes a completion on to the trial's recorder.
 func (t *trial) Complete(op history.Op, entry *history.Op) (err error) {
 	*entry, err = t.world.Rec.Complete(op)
 	return err
 }
 
-// Event calls the recorder's Event.
+// Event passes an event on to the trial's recorder.
 func (t *trial) Event(op history.Op, entry *history.Op) (err error) {
 	*entry, err = t.world.Rec.Event(op)
 	return err
 }
 
-// End calls the recorder's End.
+// End passes the last entry of the history on to the trial's recorder.
 func (t *trial) End(l Last, _ *None) error { return t.world.Rec.End(l.Op, l.At) }
 
 // Touch reads or writes a guarded resource.

@@ -244,7 +244,7 @@ type search struct {
 	scratch                 string
 }
 
-// point runs all continuations from an instant.
+// point runs all continuations from an instant and counts those that showed the flaw.
 func (s *search) point(ctx context.Context, at Instant) (Point, error) {
 	p := Point{Instant: at}
 	var mu sync.Mutex

@@ -271,7 +271,7 @@ func shallowerSections(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// onSection returns an edit of client c's section n.
+// onSection returns an edit that applies do to section n of client c.
 func onSection(c, n int, do func(*workloads.Section) bool) edit {
 	return func(s *trial.Spec) bool {
 		return c < len(s.Options.Script) && n < len(s.Options.Script[c]) && do(&s.Options.Script[c][n])

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// onAction returns an edit of action i of the plan.
+// onAction returns an edit that applies do to action i of the plan.
 func onAction(i int, do func(*nemesis.Action) bool) edit {
 	return func(s *trial.Spec) bool { return i < len(s.Plan) && do(&s.Plan[i]) }
 }

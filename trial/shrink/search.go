@@ -65,7 +65,7 @@ type pass func(trial.Spec) []edit
 // times (1 ms is finer than 100 ms), lengths of times. So edits never undo each other.
 type edit func(*trial.Spec) bool
 
-// reduction is one Search under way.
+// reduction is the state of one Search.
 type reduction struct {
 	same  func(context.Context, trial.Spec) (bool, error)
 	best  trial.Spec
@@ -87,7 +87,7 @@ func (x *reduction) exhaust(ctx context.Context, passes []pass) (changed bool, e
 	return changed, nil
 }
 
-// pass tries a pass's edits and keeps those after which same still holds.
+// pass tries the edits of a pass one by one and keeps each edit after which same returns true.
 func (x *reduction) pass(ctx context.Context, edits pass) (changed bool, err error) {
 	for _, edit := range edits(x.best) {
 		s := copied(x.best)
@@ -106,7 +106,7 @@ func (x *reduction) pass(ctx context.Context, edits pass) (changed bool, err err
 	return changed, nil
 }
 
-// try asks same about a spec; it returns false if same has already been asked about that spec.
+// try reports what same says about a spec. It returns false for a spec that was tried before.
 func (x *reduction) try(ctx context.Context, s trial.Spec) (bool, error) {
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -73,7 +73,7 @@ type minimizer struct {
 	hash     string // history.Hash of the smallest trial so far, which is the last one that showed the flaw
 }
 
-// minimize is Run.
+// minimize does the work of Run.
 func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err error) {
 	// Dead workers leave their files in scratch, too.
 	defer func() { err = errors.Join(err, os.RemoveAll(m.scratch())) }()

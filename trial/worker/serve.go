@@ -136,7 +136,7 @@ type server struct {
 	failure error // the first error of writing an answer
 }
 
-// all runs trials until ctx ends or a trial was the last (see serve).
+// all runs the trials of the queue until ctx ends, or until serve says that the worker must end.
 func (s *server) all(ctx context.Context, queue <-chan trial.Task) error {
 	if err := s.answer(answer{Ready: true}); err != nil {
 		return err
@@ -188,7 +188,7 @@ func remain(before int) bool {
 	return true
 }
 
-// answer writes one line.
+// answer writes an answer as one line of JSON.
 func (s *server) answer(a answer) error {
 	line, err := json.Marshal(a)
 	if err != nil { // report it as the trial's error

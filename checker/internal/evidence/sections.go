@@ -102,8 +102,8 @@ func (x *sectionScan) entry(op history.Op, began time.Duration) {
 	}
 }
 
-// endAll ends the open sections of the client that the event is about, as far as the function of returns
-// true.
+// endAll ends the open sections of the client that the event is about, if the function of returns
+// true for their owner.
 func (x *sectionScan) endAll(event history.Op, of func(Owner) bool) {
 	for at, s := range x.inside {
 		if at.Client == event.Client && of(at) {

@@ -67,7 +67,7 @@ type gambler struct {
 	seq     int64            // the last Seq of the guarded resources
 }
 
-// player is a client, with the grants that the referee knows of.
+// player is a client, with the grants that the referee, who grants the locks, knows of.
 type player struct {
 	id      int
 	process history.Process
@@ -183,7 +183,7 @@ func (g *gambler) complete(p *player) {
 	}
 }
 
-// fence returns the next fence, or sometimes an old one, at a quarter of the referee's error rate.
+// fence returns the next fence or, with a quarter of the probability g.errs, an old one.
 func (g *gambler) fence(lock string) int64 {
 	if g.rng.Float64() < g.errs/4 {
 		return g.fences[lock] - int64(g.rng.IntN(3))

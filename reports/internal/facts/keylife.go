@@ -27,7 +27,7 @@ type Event struct {
 // Foreign reports whether a command changed a key that carried another client's claim.
 func (x Event) Foreign() bool { return x.Client >= 0 && x.Owner >= 0 && x.Client != x.Owner }
 
-// Kind is the kind of an event.
+// Kind says what happened to a key, such as "set" or "expired".
 type Kind string
 
 const (

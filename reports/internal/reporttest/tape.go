@@ -232,8 +232,8 @@ func (t Trial) Flaws() []locks.Flaw {
 	return all
 }
 
-// Finding returns a hand-made finding. Its Ops are the successful acquires of the clients until
-// the time to.
+// Finding returns a hand-made finding from one time to another, in milliseconds. Its Ops are the
+// clients' successful acquires up to the later time.
 func Finding(e history.Evidence, cause checker.Cause, from, to float64, summary string, clients ...int) checker.Finding {
 	f := checker.Finding{Cause: cause, Summary: summary, Lock: "orders", Clients: clients, From: MS(from), To: MS(to)}
 	for _, op := range e.Ops {

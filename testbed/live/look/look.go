@@ -56,7 +56,7 @@ type Looker struct {
 	asking map[string]bool   // keys of slots that the node is importing
 }
 
-// Key is the state of one key.
+// Key is the state of one key at the time of a look.
 type Key struct {
 	// Ends is the key's expiry in milliseconds of the node's wall clock; 0 = none. The key
 	// is gone after that millisecond.
@@ -65,7 +65,7 @@ type Key struct {
 	Content *history.KeyContent
 }
 
-// Result is the result of a look.
+// Result holds the keys that a look read, and when the look began and ended.
 type Result struct {
 	// Time is the node's wall clock at the look, since 1970.
 	Time time.Duration

@@ -189,7 +189,7 @@ func (r *reading) answerAbout(l *Looker, key string) said {
 	return said{r.next(), r.commands[r.at-1][0]}
 }
 
-// said is an answer with the name of its command.
+// said is an answer together with the name of the command that it answers.
 type said struct {
 	answer
 	command string

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// answer is one reply.
+// answer is a reply of the node, or an element of a reply that is an array.
 type answer struct {
 	kind byte // the type in RESP 2: + - : $ *
 	text string

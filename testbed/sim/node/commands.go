@@ -198,8 +198,8 @@ var typedCommands = []command{
 	{"zunionstore", -4, write | overwrites | typed, 1, 1, 1, 0, nil, nil, nil},
 }
 
-// missingCommands are Redis commands that the node does not support, because they block,
-// their data cannot be snapshotted, or no lock needs them.
+// missingCommands are Redis commands that the node does not support. Such a command blocks, or has
+// data that cannot be snapshotted, or is not needed by any lock.
 var missingCommands = []command{
 	{name: "acl", arity: -2},
 	{name: "bgrewriteaof", arity: 1},

@@ -16,7 +16,8 @@ type fixedTable struct {
 
 type field struct{ key, value lua.LValue }
 
-// fix records a table's present contents.
+// fix records a table's present contents, so that changed notices if a script changes the table. It
+// returns the table.
 func (l *scripting) fix(t *lua.LTable) *lua.LTable {
 	f := fixedTable{table: t, metatable: t.Metatable}
 	each(t, func(k, v lua.LValue) { f.fields = append(f.fields, field{k, v}) })
