@@ -12,7 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redismutexGetSet is Redis::Mutex of redis-mutex 2.1.0, lib/redis/mutex.rb.
+// redismutexGetSet is a bug in Redis::Mutex of redis-mutex 2.1.0, lib/redis/mutex.rb: a client
+// whose SETNX failed takes a missing key for an expired lease, and its GETSET may overwrite the
+// value of a client that has just acquired the lock.
 var redismutexGetSet = bug.Bug{
 	Name:     "redis-mutex-getset",
 	Title:    "kenn/redis-mutex #6",

@@ -13,7 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// retoolsExpire is Lock of retools 0.2, retools/lock.py.
+// retoolsExpire is a bug in Lock of retools 0.2, retools/lock.py: EXPIRE gets the time at which the
+// lease ends instead of its duration, so that no key expires.
 var retoolsExpire = bug.Bug{
 	Name:     "retools-expire",
 	Title:    "bbangert/retools b817891",

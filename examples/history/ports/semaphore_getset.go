@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// semaphoreGetSet is the mutex around release_stale_locks! of redis-semaphore 0.3.0 (Ruby),
-// lib/redis/semaphore.rb.
+// semaphoreGetSet is a bug in the mutex around release_stale_locks! of redis-semaphore 0.3.0
+// (Ruby), lib/redis/semaphore.rb: every attempt sends GETSET, which removes the TTL of the key.
 var semaphoreGetSet = bug.Bug{
 	Name:     "redis-semaphore-getset",
 	Title:    "dv/redis-semaphore #23",

@@ -12,7 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// yiiredisExpired is ARedisMutex of YiiRedis, ARedisMutex.php.
+// yiiredisExpired is a bug in ARedisMutex of YiiRedis, ARedisMutex.php: a client that finds an
+// expired lease takes the lock without writing to Redis, so several clients may take it at once.
 var yiiredisExpired = bug.Bug{
 	Name:     "yiiredis-expired",
 	Title:    "phpnode/YiiRedis #18",
