@@ -214,8 +214,8 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	}
 }
 
-// showsAnywhere looks for a flaw under every fault under which it is sought. showsSomething looks in
-// the flaw's own cell only, but there any sought flaw counts.
+// showsAnywhere reports whether a trial showed the flaw under any fault under which the flaw is
+// sought. showsSomething reports whether a trial of the flaw's own cell showed any sought flaw.
 func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 	here, there := Sought{"redlock", "lost-reply", "liveness", "orphaned-key"}, Sought{"redlock", "partition", "liveness", "orphaned-key"}
 	also := Sought{"redlock", "lost-reply", "exclusion", "race"}

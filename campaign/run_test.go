@@ -300,7 +300,8 @@ func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// The testbed promises capabilities that its running worlds lack. This is bad usage too.
+// If the testbed claims a capability that its environments turn out to lack, Run returns an
+// input.Error, as for a wrong configuration.
 func TestWhatTheRunningWorldsCannotDoIsBadUsageToo(t *testing.T) {
 	c := fakeConfig(t.TempDir(), fakebed.Sound)
 	c.Faults, c.Duration = []string{"client-pause"}, 5*time.Second

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A verdict lists each finding at most once, in order of From, and leaves out none about a client that
-// never got in, as long as there are few enough of these.
+// A verdict on liveness lists at most maxFindings findings, in order of From. If there are more,
+// findings about clients that never got in have priority.
 func TestALivenessVerdictListsClientsThatNeverGotIn(t *testing.T) {
 	const orphan, starved, forever = OrphanedKey, Starved, NoExpiry
 	of := func(cause Cause, n int, from, step time.Duration) (all []Finding) {

@@ -44,7 +44,7 @@ func nilReaders(c *locktest.Client) (locktest.Acquire, error) {
 
 func panicky(*locktest.Client) (locktest.Acquire, error) { panic("the service has no configuration") }
 
-// instead returns the subject right with a call of do before each attempt.
+// instead returns a correct lock that calls do before each attempt.
 func instead(do func()) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)

@@ -232,7 +232,8 @@ func extended(byOwner bool) locktest.Subject {
 	}
 }
 
-// until is the lock right with a deadline. The deadline is later than the key's expiry by late.
+// until is a lock with a deadline that is later than the key's expiry by late. The lock is correct
+// if late is 0.
 func until(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)

@@ -47,7 +47,7 @@ func TestASplitThatCannotBeRecordedIsUnitedAndBothErrorsTold(t *testing.T) {
 	}
 }
 
-// lasting is a world that passes the history to before just before the world is united.
+// lasting is a world that calls before, with the history so far, when a split is about to end.
 type lasting struct {
 	*fakeEnv
 	rec    *history.Recorder

@@ -217,8 +217,8 @@ func nearlyFull(t *testing.T) (addr string) {
 	s := redistest.Test(t)
 	c := admin(t, &redis.Options{Addr: s.Addr()})
 	// The value is so large that the memory of connections does not matter. SETRANGE makes the
-	// server allocate the value itself: for a value that it reads, it would later free the read
-	// buffer.
+	// server allocate the value itself. If the client sent the whole value, the server would later
+	// free its read buffer.
 	if err := c.SetRange(t.Context(), "theirs", 32<<20, "x").Err(); err != nil {
 		t.Fatal(err)
 	}
