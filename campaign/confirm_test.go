@@ -51,7 +51,7 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 		t.Errorf("got %d trials of %d, want fewer", len(second.Trials), len(first.Trials))
 	}
 
-	// A sought flaw that does not show is missed.
+	// A flaw that is sought but that no trial shows counts as missed.
 	second.Info.Sought = append(second.Info.Sought, Sought{"set-nx-px", "client-pause", "ownership", "foreign-delete"})
 	missed := fold(second.Info, second.Dir, second.Trials).Missed
 	if len(missed) != 1 || missed[0].Cause != "foreign-delete" {

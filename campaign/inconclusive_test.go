@@ -17,7 +17,7 @@ func inDoubtOf(oracle string, cause checker.Cause) checker.Verdict {
 	return checker.Verdict{Oracle: oracle, Result: checker.Unknown, Why: "the harness stood still", Doubtful: []checker.Finding{{Cause: cause, Summary: "s"}}}
 }
 
-// stalledTrial returns a trial that the machine spoilt.
+// stalledTrial returns a trial that counts as spoilt by a stall of the machine.
 func stalledTrial(fault string, k int, verdicts ...checker.Verdict) trial.Result {
 	t := found(fault, k, 1, verdicts...)
 	t.Spoilt = true

@@ -87,7 +87,8 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 	})
 }
 
-// checkStore checks the files of a finished campaign.
+// checkStore checks that a finished campaign has kept the folders of violated trials only, and that
+// the folders give the hash and the verdicts of the run.
 func checkStore(t *testing.T, s Stored) {
 	t.Helper()
 	for _, result := range s.Trials {

@@ -35,7 +35,7 @@ type ForeignCommand struct {
 	Args []string
 }
 
-// Staged is a play as nodes may have performed it.
+// Staged is the outcome of a play that simulated nodes have performed.
 type Staged struct {
 	Ops  []history.Op // the play's Ops, with the keys that the nodes report
 	Keys []history.KeyChange
@@ -67,7 +67,7 @@ type staging struct {
 	wrongAt          time.Duration
 }
 
-// part is a node in a play.
+// part is a node that takes part in a play. It is a primary or a replica, and it is up or down.
 type part struct {
 	*Node
 	replica bool
@@ -131,7 +131,8 @@ func (st *staging) staged() Staged {
 	return Staged{Ops: st.ops, Keys: st.world.Changes, Wrong: st.wrong}
 }
 
-// perform goes through the play once.
+// perform runs the play's commands and events once on new nodes, in order of time. Each restart and
+// promotion takes the state that choices gives it.
 func perform(tb testing.TB, p Play, choices []int) *staging {
 	st := &staging{Play: p, tb: tb, world: NewWorld(tb), ops: slices.Clone(p.Ops), parts: map[string]*part{}, primary: "n0", choices: slices.Clone(choices)}
 	defer st.world.Close()
@@ -191,7 +192,7 @@ func (st *staging) part(name string) *part {
 	return p
 }
 
-// unlike notes the first reply that no node would give.
+// unlike notes that the play has a reply that no node would give. Only the first such reply counts.
 func (st *staging) unlike(at time.Duration, format string, args ...any) {
 	if st.wrong == "" {
 		st.wrong, st.wrongAt = fmt.Sprintf(format, args...), at

@@ -119,7 +119,7 @@ func (c *crowd) note(format string, args ...any) {
 	c.trace = append(c.trace, fmt.Sprintf(format, args...))
 }
 
-// all calls do for every connection at one instant.
+// all calls do for every connection at the same instant, each call in its own goroutine.
 func (c *crowd) all(do func(i int, conn *Conn)) {
 	var running sync.WaitGroup
 	for i, conn := range c.conns {

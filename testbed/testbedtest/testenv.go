@@ -113,7 +113,7 @@ func (w *testEnv) Keys(ctx context.Context, node string) ([]history.KeyState, er
 // List implements testbed.Inspector.
 func (w *testEnv) List() []string { return w.inspector.List() }
 
-// stop is the panic that ends a body.
+// stop is the value with which must panics to end a body.
 type stop struct{ error }
 
 // must ends the body if err is not nil. Call it only in the body's own goroutine. It does

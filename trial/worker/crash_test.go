@@ -29,7 +29,7 @@ func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	}
 }
 
-// once panics at its first call with a directory, which it creates; later calls return.
+// once panics if the directory does not exist yet, and makes it; so only the first call panics.
 func once(dir string) {
 	if err := os.Mkdir(dir, 0o777); err == nil {
 		panic("once")

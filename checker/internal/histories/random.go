@@ -53,7 +53,7 @@ func Gamble(rng Dice, claims history.Claims) history.Evidence {
 	return history.Evidence{Ops: g.ops, Claims: g.claims}
 }
 
-// gambler makes one random history.
+// gambler plays the clients and the referee of one random history.
 type gambler struct {
 	rng     Dice
 	claims  history.Claims
