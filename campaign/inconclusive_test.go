@@ -217,8 +217,8 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 }
 
-// If a trial shows a flaw for certain, a doubt about the same flaw causes no rerun in the same
-// folder.
+// A trial that shows a flaw for certain also has a doubt about the same flaw. The doubt causes no
+// rerun, and the trial keeps its folder.
 func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {

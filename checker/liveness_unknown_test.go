@@ -123,8 +123,8 @@ func TestAForeverBlockedLockIsToldWithItsStory(t *testing.T) {
 	}
 }
 
-// Some watchdogs end on their own: that of recipe set-nx-ex-bounded-renewal renews a lease four
-// times. If the trial ends three leases after a holder hung, liveness cannot tell whether the
+// Some watchdogs end on their own: the watchdog of recipe set-nx-ex-bounded-renewal renews a lease
+// four times. If the trial ends three leases after a holder hung, liveness cannot tell whether the
 // holder's watchdog would have ended.
 func TestLivenessUnknownBesideAHolderThatHangs(t *testing.T) {
 	tales(t, []tale{{"a watchdog that may still end", "set-nx-px-watchdog", func(s *story) {

@@ -59,9 +59,9 @@ type staging struct {
 	parts map[string]*part
 	// primary is the node that a promoted node replaces, unless the play names another node.
 	primary string
-	// A restart gives a node one of its own earlier states; a promotion, one of the old primary's.
-	// For each restart and promotion, in order, choices has the number of the chosen state,
-	// counted back from the latest, and options has the number of states.
+	// A restart gives a node one of its own earlier states, and a promotion gives it one of the old
+	// primary's states. For each restart and promotion, in order, choices has the number of the
+	// chosen state, counted back from the latest, and options has the number of states.
 	choices, options []int
 	wrong            string
 	wrongAt          time.Duration

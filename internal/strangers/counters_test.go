@@ -39,7 +39,7 @@ redis.call('decr', KEYS[1])
 return 0`)
 )
 
-// counters are locks made of INCR.
+// counters are locks that count the clients that ask, by INCR.
 func counters() []Stranger {
 	counted := func(enter *redis.Script, leave func(ctx context.Context, l lease) *redis.Cmd) func(*locks.Client) maker {
 		return of(func(l lease) locks.Lock {

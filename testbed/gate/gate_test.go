@@ -48,7 +48,8 @@ func inBubble(t *testing.T, answer bool, test func(*gated)) {
 	}
 }
 
-// pushed makes a connection a Pusher.
+// pushed is a Pusher made from a connection: it reads messages from the connection and passes them
+// to deliver.
 type pushed struct{ net.Conn }
 
 func (p pushed) OnMessage(deliver func(resp.Message, error)) {
