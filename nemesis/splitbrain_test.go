@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// torn is a world whose history ends while the world has two primaries. Uniting it returns err.
+// torn is a world whose history ends when a split has begun. Ending the split returns err.
 type torn struct {
 	*fakeEnv
 	rec *history.Recorder

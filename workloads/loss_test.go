@@ -31,7 +31,8 @@ func stuck(step string, d time.Duration) func(int, string) error {
 	}
 }
 
-// hangsFirst is a fakeEnv.work with which client 0 hangs.
+// hangsFirst is a value for fakeEnv.work: client 0 hangs, and the work of other clients is not
+// prolonged.
 func hangsFirst(client int) (<-chan struct{}, error) {
 	if client == 0 {
 		return nil, testbed.ErrHung

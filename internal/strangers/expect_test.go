@@ -26,7 +26,7 @@ type promised struct {
 	slow int
 	// secondTTL is a second lease time with which the lock is tried, such as 1.5 s; 0 = none.
 	secondTTL time.Duration
-	// hold is the mean duration of its critical sections; 0 for the default.
+	// hold is the mean duration of the critical sections in the lock's trials; 0 = the default.
 	hold time.Duration
 }
 

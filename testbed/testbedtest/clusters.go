@@ -54,7 +54,7 @@ func (w *testEnv) put(client int, key, value string) {
 	w.must(w.shared(client).Set(w.ctx, key, value, time.Hour).Err())
 }
 
-// masters checks which nodes are the masters.
+// masters checks that exactly these nodes are the cluster's masters.
 func (w *testEnv) masters(want ...string) {
 	w.Helper()
 	if got := w.List(); !slices.Equal(got, want) {

@@ -124,7 +124,8 @@ func (w *testEnv) must(err error) {
 	}
 }
 
-// redis returns a client's go-redis client of the node with this index in locks.Client.Nodes.
+// redis returns the go-redis client with which a client process uses the node. node is an index of
+// locks.Client.Nodes.
 func (w *testEnv) redis(client, node int) *redis.Client {
 	return w.Client(client).Locks().Nodes[node].(*redis.Client)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // If the trial's process died in one run and not in the other, the result of the surviving run
-// counts. It says how the other process died.
+// counts. The result says how the other process died.
 func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	t.Setenv("LOCKSTORM_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
 	p := forked(t, 1)

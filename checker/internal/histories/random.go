@@ -183,7 +183,7 @@ func (g *gambler) complete(p *player) {
 	}
 }
 
-// fence returns the next fence, or sometimes an old one, at a quarter of the referee's error rate.
+// fence returns the lock's next fence or, with a probability of errs/4, an old fence.
 func (g *gambler) fence(lock string) int64 {
 	if g.rng.Float64() < g.errs/4 {
 		return g.fences[lock] - int64(g.rng.IntN(3))

@@ -67,7 +67,7 @@ func acquired(ctx context.Context, l lock, c *locktest.Client, key string, ttl t
 	return held, nil
 }
 
-// unless returns err if err is not nil. Otherwise it returns no if ok is false, else nil.
+// unless returns err if err is not nil, the error no if ok is false, and otherwise nil.
 func unless(ok bool, err, no error) error {
 	if err == nil && !ok {
 		return no

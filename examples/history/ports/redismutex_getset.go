@@ -30,7 +30,7 @@ var redismutexGetSet = bug.Bug{
 // mutex is a lock whose key holds the end of the lease. If again is set and the key is gone after a
 // failed SETNX, the client sends SETNX again.
 func mutex(rdb *redis.Client, now func() time.Time, again bool) lock {
-	var ends sync.Map // by token
+	var ends sync.Map // the end of each lease, by token
 	return lock{
 		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 			start := now()

@@ -98,7 +98,7 @@ var (
 		releaseRead: releaseReader(`return 1`, ``), releaseWrite: releaseWriter(`return 1`),
 	}
 	redisson293 = redisson292.but(func(l *redissonRW) { l.releaseRead = releaseReader(`return 1`, keepWriter) })
-	// redisson355 is the lock of 2.10.5 and 3.5.5.
+	// redisson355 is the lock of Redisson 2.10.5 and 3.5.5.
 	redisson355 = redisson293.but(func(l *redissonRW) {
 		l.acquireWrite = acquireWriter(`redis.call('pexpire', KEYS[1], redis.call('pttl', KEYS[1]) + ARGV[1])`)
 	})
@@ -259,7 +259,8 @@ end
 return 1`)
 }
 
-// rwAcquire makes one attempt for a client process, as rwClient.read does.
+// rwAcquire is a function such as rwClient.read, which makes one attempt for the client process
+// own.
 type rwAcquire func(own rwClient, ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error)
 
 // nested makes a Subject of a lock that a client process acquires again while it holds the lock.

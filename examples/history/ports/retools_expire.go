@@ -34,7 +34,7 @@ var retoolsExpire = bug.Bug{
 // replaces the value by GETSET. The key's TTL is the lease. If absolute is set, the TTL is the
 // number of seconds from 1970 to the lease's end, so that the key hardly ever expires.
 func byTimestamp(rdb *redis.Client, now func() time.Time, absolute bool) lock {
-	var starts sync.Map // the grants, by token
+	var starts sync.Map // the start and the TTL of each lease, by token
 	expire := func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 		starts.Store(token, grant{now(), ttl})
 		if absolute {

@@ -38,7 +38,7 @@ var semaphoreGetSet = bug.Bug{
 
 // expiring is the fixed lock: its key has no TTL and holds the end of the lease.
 func expiring(rdb *redis.Client, now func() time.Time) lock {
-	var ends sync.Map // by token
+	var ends sync.Map // the end of each lease, by token
 	return lock{
 		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 			start, end := now(), now().Add(ttl+time.Second)
