@@ -226,7 +226,7 @@ func deaf(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// deleteAndTell is compareAndDelete, and publishes the release to waiters.
+// deleteAndTell deletes the key as compareAndDelete does, and publishes the release to waiters.
 var deleteAndTell = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
   redis.call('del', KEYS[1])

@@ -320,7 +320,8 @@ func TestWhatWaitsWhenTheGateClosesEndsInAFixedOrder(t *testing.T) {
 	}
 }
 
-// Several faults may be set at one moment of one command, in any order.
+// If several faults strike at one moment of one command, the fault with the greatest Turn strikes
+// first, whatever the order in which they were set.
 func TestAtOneMomentTheGreaterTurnComesFirst(t *testing.T) {
 	inBubble(t, true, func(w *gated) {
 		w.step("acquire")
