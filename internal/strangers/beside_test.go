@@ -112,8 +112,8 @@ func lastOwner(l lease) locks.Lock {
 	}
 }
 
-// leastFor is the time for which the key stays at least, counted from the acquire, even after a
-// release.
+// leastFor is the minimum time for which a key stays after its acquire, even if the client releases
+// the lock earlier.
 const leastFor = 200 * time.Millisecond
 
 func atLeastFor(l lease) locks.Lock {

@@ -291,7 +291,7 @@ func TestPipelinedCommandsPassOneByOne(t *testing.T) {
 		for n := 1; n <= 2; n++ {
 			for _, when := range []testbed.When{testbed.Before, testbed.Sent, testbed.Replied} {
 				w.gate.At(testbed.Point{N: n, When: when}, func(testbed.Hit) {
-					time.Sleep(time.Millisecond) // so that messages that are not held back overtake those that are
+					time.Sleep(time.Millisecond) // so that messages that are not held back get ahead
 					mu.Lock()
 					defer mu.Unlock()
 					trace = append(trace, fmt.Sprint(when, n))

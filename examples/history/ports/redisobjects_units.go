@@ -34,7 +34,7 @@ var redisobjectsUnits = bug.Bug{
 // untilEnd is a lock whose release sends DEL only within leases*TTL of the acquire, by the client's
 // own clock.
 func untilEnd(rdb *redis.Client, now func() time.Time, leases time.Duration) lock {
-	var ends sync.Map // the end of each lease, by token
+	var ends sync.Map // by token: until when a release sends DEL
 	return lock{
 		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 			ends.Store(token, now().Add(ttl*leases))

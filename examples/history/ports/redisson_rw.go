@@ -259,8 +259,8 @@ end
 return 1`)
 }
 
-// rwAcquire is a function such as rwClient.read, which makes one attempt for the client process
-// own.
+// rwAcquire makes one attempt to acquire the lock, as rwClient.read does; own is the client
+// process.
 type rwAcquire func(own rwClient, ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error)
 
 // nested makes a Subject of a lock that a client process acquires again while it holds the lock.
