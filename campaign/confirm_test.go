@@ -51,7 +51,7 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 		t.Errorf("got %d trials of %d, want fewer", len(second.Trials), len(first.Trials))
 	}
 
-	// A sought flaw that does not show is missed.
+	// A flaw that is sought but that no trial shows counts as missed.
 	second.Info.Sought = append(second.Info.Sought, Sought{"set-nx-px", "client-pause", "ownership", "foreign-delete"})
 	missed := fold(second.Info, second.Dir, second.Trials).Missed
 	if len(missed) != 1 || missed[0].Cause != "foreign-delete" {
@@ -214,8 +214,8 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 	}
 }
 
-// showsAnywhere looks for a flaw under every fault under which it is sought. showsSomething looks in
-// the flaw's own cell only, but there any sought flaw counts.
+// showsAnywhere reports whether a trial showed the flaw under any fault under which the flaw is
+// sought. showsSomething reports whether a trial of the flaw's own cell showed any sought flaw.
 func TestConfirmWantsEveryCellToShowSomething(t *testing.T) {
 	here, there := Sought{"redlock", "lost-reply", "liveness", "orphaned-key"}, Sought{"redlock", "partition", "liveness", "orphaned-key"}
 	also := Sought{"redlock", "lost-reply", "exclusion", "race"}

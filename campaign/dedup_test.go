@@ -89,7 +89,8 @@ func TestADeclaredFlawIsStoredOnceForItsRecipe(t *testing.T) {
 }
 
 // Every stored folder belongs to a trial, even if trials end in a different order than they began,
-// or are repeated. The folders of each cell show its verdict; those of each recipe show its flaws.
+// or are repeated. The folders of each cell show its verdict, and the folders of each recipe show
+// its flaws.
 func TestEveryStoredFolderBelongsToATrial(t *testing.T) {
 	s := shardRun(t, func(c *Config) {
 		c.Locks, c.Faults, c.Trials, c.Parallel = []string{"set-nx-ex", "setnx"}, []string{"none", "client-pause", "delay", "client-crash"}, 6, 4

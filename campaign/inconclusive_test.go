@@ -17,7 +17,7 @@ func inDoubtOf(oracle string, cause checker.Cause) checker.Verdict {
 	return checker.Verdict{Oracle: oracle, Result: checker.Unknown, Why: "the harness stood still", Doubtful: []checker.Finding{{Cause: cause, Summary: "s"}}}
 }
 
-// stalledTrial returns a trial that the machine spoilt.
+// stalledTrial returns a trial that counts as spoilt by a stall of the machine.
 func stalledTrial(fault string, k int, verdicts ...checker.Verdict) trial.Result {
 	t := found(fault, k, 1, verdicts...)
 	t.Spoilt = true
@@ -217,8 +217,8 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 }
 
-// If a trial shows a flaw for certain, a doubt about the same flaw causes no rerun in the same
-// folder.
+// A trial that shows a flaw for certain also has a doubt about the same flaw. The doubt causes no
+// rerun, and the trial keeps its folder.
 func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {

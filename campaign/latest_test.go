@@ -26,7 +26,8 @@ func TestLatestStaysIfARunIsInterruptedBeforeItsFaultFreeTrialsAreDone(t *testin
 		if err != nil || len(second.Trials) != 0 || !second.Matrix.Interrupted {
 			t.Fatalf("got %d trials, interrupted: %v, %v", len(second.Trials), second.Matrix.Interrupted, err)
 		}
-		// The schedules are not known yet. This must not look like cells that are not supported.
+		// The campaign stopped before it knew its schedules. Its cells have no trials, but must not
+		// be reported as cells that the testbed does not support.
 		stored, err := Load(second.Dir)
 		if err != nil || !stored.Matrix.Interrupted || len(stored.Matrix.Cells) == 0 {
 			t.Errorf("read again: %+v, %v", stored.Matrix, err)

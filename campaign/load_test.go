@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// write makes a directory of files.
+// write makes a directory with these files, given as name and content, and returns its path.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -175,7 +175,7 @@ func TestAMergeWithoutAllShardsHasHoles(t *testing.T) {
 	}
 }
 
-// cutShort cuts off a stored list of trials in the middle.
+// cutShort removes the last third of the file in which a campaign lists its trials.
 func cutShort(t *testing.T, dir string) {
 	t.Helper()
 	path := packed.Find(filepath.Join(dir, trial.ResultsFile))

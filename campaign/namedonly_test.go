@@ -76,7 +76,8 @@ func namedSchedulesBite(t *testing.T, s Stored) {
 	for _, x := range s.Trials {
 		fault, _ := nemesis.ByName(x.Spec.Fault)
 		recipe, _ := locks.ByID(x.Spec.Lock)
-		// If no client ever acquires the lock, no client reaches most places.
+		// If no client ever acquires the lock, no client reaches the places at which most named
+		// schedules strike.
 		_, never := recipe.Declares("liveness", string(checker.NoExpiry), undisturbed)
 		if !x.Spec.Named() || fault.Undisturbed || never {
 			continue

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The standard workloads of a user's own lock include those that its claims ask for, since the user
-// does not know their names.
+// The choice "standard" of workloads means more for a user's own lock: it includes the workloads
+// that the lock's claims ask for, such as "extend", because the user does not know their names.
 func TestAUsersOwnLockIsTriedInAllThatItCanDo(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// drawn returns a fault-free trial in which the lock held. If again is set, a later holder repeated
-// the draw.
+// drawn returns a fault-free trial of a lottery, in which the lock held. If again is set, a later
+// holder drew a second time, so that the oracle "draws" is violated.
 func drawn(lock, workload string, again bool) trial.Result {
 	t := trial.Result{Spec: trial.Spec{Lock: lock, Workload: workload, Fault: "none"}}
 	t.Verdicts = []checker.Verdict{{Oracle: "exclusion", Result: checker.Held}, {Oracle: "draws", Result: checker.Held}}

@@ -96,8 +96,9 @@ func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
 	}
 }
 
-// In a confirmation, a cell in which no flaw is sought is undecided as long as one of its trials is
-// undecided. In other cells, another trial may show the flaw.
+// A confirmation reruns undecided trials first in cells in which no flaw is sought: such a cell is
+// undecided as long as one of its trials is undecided. In other cells, another trial may show the
+// flaw.
 func TestTrialsInWhoseCellsNothingIsSoughtAreRunAgainFirst(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {

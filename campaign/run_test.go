@@ -87,7 +87,8 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 	})
 }
 
-// checkStore checks the files of a finished campaign.
+// checkStore checks that a finished campaign has kept the folders of violated trials only, and that
+// the folders give the hash and the verdicts of the run.
 func checkStore(t *testing.T, s Stored) {
 	t.Helper()
 	for _, result := range s.Trials {
@@ -300,7 +301,8 @@ func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// The testbed promises capabilities that its running worlds lack. This is bad usage too.
+// If the testbed claims a capability that its environments turn out to lack, Run returns an
+// input.Error, as for a wrong configuration.
 func TestWhatTheRunningWorldsCannotDoIsBadUsageToo(t *testing.T) {
 	c := fakeConfig(t.TempDir(), fakebed.Sound)
 	c.Faults, c.Duration = []string{"client-pause"}, 5*time.Second

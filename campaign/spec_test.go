@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// recorder returns a recorder whose clock starts now. Its time is the bubble's.
+// recorder returns a recorder whose clock starts now. In a synctest bubble, its time is virtual.
 func recorder() *history.Recorder {
 	start := time.Now()
 	return history.NewRecorder(nil, func() time.Duration { return time.Since(start) })

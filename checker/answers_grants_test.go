@@ -219,8 +219,8 @@ func TestAnAcquireThatMayBeRightIsNotAccused(t *testing.T) {
 	})
 }
 
-// deniedVote tells how c0's acquire sets its key on these nodes, but completes as busy. Afterwards
-// c0 sends a command to every node, over its connection number conn.
+// deniedVote returns a tale in which c0's acquire sets its key on these nodes, but completes as
+// busy. Afterwards c0 sends a command to every node, over its connection number conn.
 func deniedVote(nodes []int, conn int) func(s *story) {
 	return func(s *story) {
 		s.vote(10, 1, "t1", allNodes, nil)

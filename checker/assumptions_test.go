@@ -50,8 +50,8 @@ func cut(client int) history.Window {
 	return history.Window{Links: []history.Link{{From: history.ClientName(client), To: "n0"}}}
 }
 
-// outlived adds a hold that outlives its lease while another client gets the lock. during adds the
-// events in between.
+// outlived adds a hold of c0 that outlives its lease while c1 gets the lock. The function during
+// adds further events between the two grants.
 func outlived(s *story, during func()) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	during()

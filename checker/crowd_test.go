@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A crashed client leaves more locks blocked for ever than a verdict lists findings. The verdict is
-// violated all the same, and lists maxFindings of these locks.
+// A crashed client blocks more than maxFindings locks for ever. The verdict is violated all the
+// same, and lists maxFindings of these locks.
 func TestMoreBlockedLocksThanAreListedAreStillAViolation(t *testing.T) {
 	const locks = maxFindings + 20
 	var ops []history.Op

@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// twoInOneValue tells of a semaphore that lists its holders in one string.
+// twoInOneValue adds two holds of a semaphore that lists its holders in one string, such as
+// "t0,t1".
 func twoInOneValue(s *story) {
 	s.take(10, 0, "OK", "SET", "lock", "t0", "PX", "1000")
 	s.take(20, 1, "OK", "SET", "lock", "t0,t1", "PX", "1000")
@@ -14,7 +15,8 @@ func twoInOneValue(s *story) {
 	s.give(50, 1, "1", "DEL", "lock")
 }
 
-// takenFrom tells of a pool of two tokens. With record, another key lists who has a token.
+// takenFrom adds two holds of a pool of two tokens, a list. If record is set, another key lists who
+// has a token.
 func takenFrom(s *story, record bool) {
 	s.cmd(5, 1, "2", "RPUSH", "tokens", "a", "b")
 	for i, token := range []string{"a", "b"} {
@@ -30,7 +32,7 @@ func takenFrom(s *story, record bool) {
 	s.give(110, 1, "2", "RPUSH", "tokens", "b")
 }
 
-// heldByTwo returns the same tale of a lock that two clients may hold at once.
+// heldByTwo returns the tale with a changed claim: two clients may hold the lock at once.
 func heldByTwo(tale func(*story)) func(*story) {
 	return func(s *story) {
 		s.e.Claims.Permits = 2

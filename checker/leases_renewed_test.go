@@ -100,9 +100,9 @@ func TestAReleaseIsNotBlamedForAFirstRenewalThatNeverCame(t *testing.T) {
 	}
 }
 
-// An owner does not renew the lease that it holds, because its watchdog keeps renewing leases that
-// were released. The finding says so if there are as many of these as the watchdog ever renewed at
-// a time.
+// An owner does not renew the lease that it holds, but its watchdog still renews leases that were
+// released. The finding says that these were renewed instead only if the watchdog renewed as many
+// of them as it ever renewed at a time.
 func TestRenewalsOfReleasedLeasesAreToldWhereTheHeldOneHasNone(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -365,8 +365,8 @@ func TestFindingsThatHaveACauseAreLeftAlone(t *testing.T) {
 	}
 }
 
-// If a key's TTL is shorter than the requested lease, the lock itself is at fault. If the
-// key ends because its holder stays too long, the lock is not.
+// If a key's TTL is shorter than the requested lease, the lock itself is at fault. If the key
+// expires because its holder stays too long, the lock is not at fault.
 func TestAShortLifeIsNoLeaseThatWasOutlived(t *testing.T) {
 	take := func(s *story, life string) {
 		s.take(10, 0, "OK", "SET", "lock", "t0", "PX", life, "NX")

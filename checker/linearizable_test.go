@@ -112,8 +112,7 @@ func TestACancelledSearchSaysNothing(t *testing.T) {
 	}
 }
 
-// Neither operations that never end nor operations that wait for long may make the search
-// exponential.
+// The search must not become exponential, even if operations never end or wait for long.
 func TestOperationsOfUnknownOutcomeAreDecidedInTime(t *testing.T) {
 	var unknown, waiting strings.Builder
 	for i := range 60 {

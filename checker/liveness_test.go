@@ -30,7 +30,8 @@ func (s *story) queue(from, to float64, client int, reply string, args ...string
 	}
 }
 
-// watchdogsGoOn tells how watchdogs of failed attempts keep a dead holder's key alive.
+// watchdogsGoOn adds a holder that crashes, and another client whose attempts fail. The watchdogs
+// of these attempts keep the dead holder's key alive.
 func watchdogsGoOn(s *story) {
 	s.vote(10, 0, "t0", allNodes, nil)
 	s.nemesis(30, crash(0))
@@ -45,8 +46,8 @@ func watchdogsGoOn(s *story) {
 	}
 }
 
-// timerGoesOn tells how a client enters a re-entrant lock twice, but never gets the reply to the
-// first entry. It releases only the second entry, and its timer renews the first one for ever.
+// timerGoesOn adds a client that enters a re-entrant lock twice, but never gets the reply to the
+// first entry. The client releases only the second entry, and its timer renews the lease for ever.
 func timerGoesOn(s *story) {
 	s.invoke(9, 0, history.FAcquire)
 	s.unanswered(10, 0, "1", s.enter("owner-zero")...)

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A verdict lists each finding at most once, in order of From, and leaves out none about a client that
-// never got in, as long as there are few enough of these.
+// A verdict on liveness lists at most maxFindings findings, in order of From. If there are more,
+// findings about clients that never got in have priority.
 func TestALivenessVerdictListsClientsThatNeverGotIn(t *testing.T) {
 	const orphan, starved, forever = OrphanedKey, Starved, NoExpiry
 	of := func(cause Cause, n int, from, step time.Duration) (all []Finding) {
@@ -123,8 +123,8 @@ func TestAForeverBlockedLockIsToldWithItsStory(t *testing.T) {
 	}
 }
 
-// Some watchdogs end on their own: that of recipe set-nx-ex-bounded-renewal renews a lease four
-// times. If the trial ends three leases after a holder hung, liveness cannot tell whether the
+// Some watchdogs end on their own: the watchdog of recipe set-nx-ex-bounded-renewal renews a lease
+// four times. If the trial ends three leases after a holder hung, liveness cannot tell whether the
 // holder's watchdog would have ended.
 func TestLivenessUnknownBesideAHolderThatHangs(t *testing.T) {
 	tales(t, []tale{{"a watchdog that may still end", "set-nx-px-watchdog", func(s *story) {

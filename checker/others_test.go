@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// These are locks as users write them. One renews its lease by setting the key again, even if the
-// key is another's by now.
+// These are locks as users write them. One of them renews its lease by setting the key again, even
+// if another client has the key by now.
 func TestLocksOfOthers(t *testing.T) {
 	tales(t, []tale{
 		{"a renewal that sets the key anew, whoever's it is", "set-nx-px", func(s *story) {
@@ -49,8 +49,8 @@ func TestLocksOfOthers(t *testing.T) {
 	})
 }
 
-// fenceCountedLate tells of a client that takes the lock but counts its fence late: another
-// client gets the lock and a fence first.
+// fenceCountedLate adds a client that sets the lock's key, but increments the counter of fences
+// only after another client got the lock and a fence.
 func fenceCountedLate(s *story) {
 	s.e.Claims.Fenced = true
 	s.invoke(9, 0, history.FAcquire)

@@ -6,8 +6,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A lease whose end is in a value ends without a TTL. If two clients then race to take the
-// lease over, the winner kept the loser out. The key of the old lease kept out neither.
+// A lock's key may hold the end of the lease as a value, and then needs no TTL. If two clients race
+// to take over a lease that has ended, the loser was kept out by the winner. The old lease's key
+// kept out neither client.
 func TestAKeyWithoutATTLThatIsTakenOverKeptNobodyOut(t *testing.T) {
 	tales(t, []tale{
 		{"two come at once", "set-nx-px", func(s *story) {

@@ -129,8 +129,8 @@ func TestAnEntryThatWaitsIsNoGrant(t *testing.T) {
 	})
 }
 
-// The entries of a queue are no orphans, even if another client once removed an entry whose client
-// got the lock later.
+// Another client removes a waiting client's entry from a queue, but the waiting client gets the
+// lock later. Even then the other entries of the queue are no orphans.
 func TestAPlaceThatWasLostOnceDoesNotMakeTheOthersOrphans(t *testing.T) {
 	queue := func(removed bool) func(*story) {
 		return func(s *story) {

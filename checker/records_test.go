@@ -16,8 +16,8 @@ func (s *story) asks(at float64, client int, how history.Type, commands ...[]str
 	s.done(at+float64(len(commands)), client, how)
 }
 
-// noting tells of a lock whose every attempt first sends a command to another key. note returns
-// this command of a client, its reply first.
+// noting returns the tale of a lock whose every attempt first sends a command to another key. note
+// returns this command for a client: its reply, then its arguments.
 func noting(note func(client int) []string) func(*story) {
 	set := func(reply, token string) []string { return append([]string{reply}, setPX(token)...) }
 	return func(s *story) {
@@ -100,8 +100,8 @@ func (s *story) named(at, later float64, client int, token, name string) {
 	s.done(later+1, client, history.OK)
 }
 
-// handsOn tells of a lock whose owners write their name to the key "owner". c0 held and released
-// the lock; c1 holds it now.
+// handsOn adds holds of c0 and c1. Each owner writes its name to the key "owner". c0 has released
+// the lock, and c1 still holds it.
 func handsOn(s *story) {
 	s.named(10, 11, 0, "t0", "c0")
 	s.give(20, 0, "1", s.cad("t0")...)

@@ -164,8 +164,8 @@ func TestAGrantThatWasRemovedTooEarlyWasFreedEarly(t *testing.T) {
 	}
 }
 
-// A Redis client sends the command of a release again if the reply was lost. The repetition finds
-// no key, but nobody else removed it.
+// A Redis client sends the command of a release again if the reply was lost. The repeated command
+// finds no key, but no other client removed the key.
 func TestAReleaseThatIsSentAgainIsNotDeniedByAnother(t *testing.T) {
 	release := func(first, second func(s *story)) func(s *story) {
 		return func(s *story) {

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// restsFor tells of a release by c0 that does not remove the key: its command gives the key a TTL
-// of 500 ms. c0 crashes, and c1 waits until the key expires.
+// restsFor returns a tale in which c0's release does not remove the key: the release gives the key
+// a TTL of 500 ms. c0 crashes, and c1 waits until the key expires.
 func restsFor(release ...string) func(*story) {
 	return func(s *story) {
 		s.take(10, 0, "OK", setPX("t0")...)

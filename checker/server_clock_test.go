@@ -174,7 +174,8 @@ func TestANodesClockThatJumpsBackProlongsLeases(t *testing.T) {
 	})
 }
 
-// The node's clock is no excuse for what the recipe's own commands did.
+// A key that lives longer than the recipe claims is not blamed on a node's clock: no clock is wrong
+// in these trials.
 func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 	tales(t, []tale{
 		{"a command that gives more life than is claimed", "set-nx-px", func(s *story) {

@@ -60,7 +60,8 @@ func (s *story) entry(at float64, op history.Op) history.Op {
 	return op
 }
 
-// invoke opens an operation of the client on the lock.
+// invoke adds the invocation of an operation on the lock; f is its kind, such as history.FAcquire.
+// The operation stays open until done.
 func (s *story) invoke(at float64, client int, f string, mode ...history.Mode) {
 	op := history.Op{Process: history.Process(client + 100*s.jump[client]), Client: client, Type: history.Invoke, F: f, Lock: "lock"}
 	if len(mode) > 0 {
@@ -69,7 +70,7 @@ func (s *story) invoke(at float64, client int, f string, mode ...history.Mode) {
 	s.open[client] = s.entry(at, op)
 }
 
-// done completes the client's open operation.
+// done adds the completion of the client's open operation. how is its type: OK, Fail or Info.
 func (s *story) done(at float64, client int, how history.Type, lease ...history.Lease) {
 	op := s.open[client]
 	delete(s.open, client)
@@ -88,7 +89,7 @@ func (s *story) done(at float64, client int, how history.Type, lease ...history.
 	s.entry(at, op)
 }
 
-// nemesis records an event of the nemesis.
+// nemesis adds the event op of the nemesis to the history, such as crash(0).
 func (s *story) nemesis(at float64, op history.Op) {
 	op.Process, op.Type = history.Nemesis, history.Info
 	op = s.entry(at, op)
@@ -120,13 +121,13 @@ func (s *story) healed(at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FHealed})
 }
 
-// keys adds a post-mortem of the current node.
+// keys adds the event that lists the keys of the current node.
 func (s *story) keys(at float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FKeys, Node: s.node})
 }
 
-// evict makes the current node evict the keys with these names, or all keys if there are
-// none.
+// evict makes the current node evict the keys with these names, or all its keys if no name is
+// given.
 func (s *story) evict(at float64, names ...string) {
 	op := history.Op{Client: history.NoClient, F: history.FEvict, Node: s.node}
 	for _, n := range names {

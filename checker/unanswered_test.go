@@ -83,9 +83,8 @@ func TestWhoIsKeptOutByWhatNobodyHeardIsNotForgotten(t *testing.T) {
 	})
 }
 
-// c0's release and c1's acquire have unknown outcomes. If the answer to the release was
-// NOSCRIPT, the release did nothing, so that c0's key keeps others out. Otherwise c1's key
-// does.
+// c0's release and c1's acquire have unknown outcomes. If the answer to the release was NOSCRIPT,
+// the release did nothing, so that c0's key keeps c2 out. Otherwise c1's key keeps c2 out.
 func TestAScriptThatWasNotThereDidNothing(t *testing.T) {
 	for reply, blamed := range map[string]string{"NOSCRIPT No matching script. Please use EVAL.": "c0's SET had set it", "": "c1's SET had set it"} {
 		s := tell(t, "set-nx-px")

@@ -6,8 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// handOver tells how c0's release hands the lock to c1, whose attempt was refused before: it sets
-// the key to c1's token.
+// handOver adds a lock that is handed over: c1's attempt is refused, and then c0's release sets the
+// key to c1's token.
 func handOver(s *story) {
 	s.take(10, 0, "OK", setPX("t0")...)
 	s.busy(20, 1, "nil", setPX("t1")...)

@@ -32,8 +32,8 @@ func connect(t *testing.T) *redis.Client {
 	return c
 }
 
-// play sends commands in order and compares each reply. The want "TTL n" matches a life above 0
-// and at most n.
+// play sends commands in order and compares each reply. The expected reply "TTL n" matches any
+// remaining TTL above 0 and at most n.
 func play(t *testing.T, c *redis.Client, steps ...step) {
 	t.Helper()
 	for i, s := range steps {

@@ -2,8 +2,7 @@ package keyspace
 
 import "testing"
 
-// If a client puts another client's token in a place, the grant belongs to the other
-// client.
+// If a client sets a key to another client's token, the grant belongs to the other client.
 func TestAValuePutThereForAnotherIsTheOthersGrant(t *testing.T) {
 	tales(t, []tale{
 		{"the releaser names the next one", `

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// forms lists commands; %s stands for a value.
+// forms lists the commands from which anyTale draws; each %s stands for a value.
 var forms = []string{
 	"SET lock %s NX PX 100", "SET lock %s", "SET lock %s XX KEEPTTL", "SETNX lock %s", "GETSET lock %s", "GET lock", "DEL lock", "PEXPIRE lock 150",
 	"PERSIST lock", "INCR lock", "DECR lock", "MSET lock %s other %s", "RENAME lock other",
@@ -22,7 +22,7 @@ var forms = []string{
 	"EVAL redis.call('DEL',KEYS[1])return(redis.call('SADD',KEYS[1],ARGV[1])) 1 lock %s",
 }
 
-// anyTale draws a random tale for enact.
+// anyTale draws a random tale in the form that enact reads (see play).
 func anyTale(t *rapid.T) string {
 	var b strings.Builder
 	now, parted := 10, false

@@ -50,7 +50,7 @@ func TestLuaOwnerLateReleaseDeletesTheHandlesNextLease(t *testing.T) {
 	c := newClient(t, 0)
 	l := newLock(t, "lua-setnx-expire-owner", c, time.Second)
 	first := acquire(t, l)
-	loseReply(c, 1) // the reply to EVALSHA, NOSCRIPT: the script did not run on the node
+	loseReply(c, 1) // loses NOSCRIPT, the reply to EVALSHA: the script did not run on the node
 	if err := l.Unlock(t.Context(), first); err == nil {
 		t.Fatal("a release without a reply is told as done")
 	}

@@ -145,7 +145,7 @@ func TestASlowCallForOneKeyHoldsUpTheCallsForAllOthers(t *testing.T) {
 		if got := time.Since(n.start); got != 3*time.Second {
 			t.Errorf("the other lock was acquired after %v, want 3s", got)
 		}
-		// Re-entry needs no Redis, but it waits too.
+		// A re-entry sends no command, but it waits as well while the slow release runs.
 		go func() { _ = all[0].Unlock(t.Context(), Lease{}) }()
 		synctest.Wait()
 		if again := acquire(t, all[1]); again.Token != other.Token || time.Since(n.start) != 6*time.Second {

@@ -64,8 +64,8 @@ func newClient(t testing.TB, i int) *Client {
 	return newClientOn(t, i, 1)
 }
 
-// newClientOn is newClient on n independent nodes. The client's context ends with the test. Then
-// the client's connections are closed and the nodes are emptied.
+// newClientOn returns client process i of the test, on n independent nodes. The client's context
+// ends with the test. Then the client's connections are closed and the nodes are emptied.
 func newClientOn(t testing.TB, i, n int) *Client {
 	t.Helper()
 	c := &Client{
@@ -139,7 +139,7 @@ func seen(t testing.TB, do func()) [][]string {
 	return seenOn(t, 0, do)
 }
 
-// seenOn is seen on node n.
+// seenOn returns the commands that node n executed while do ran, in the form that seen returns.
 func seenOn(t testing.TB, n int, do func()) [][]string {
 	t.Helper()
 	addr := nodeAddrs(t, n+1)[n]

@@ -95,7 +95,7 @@ func TestReleasingOneLockEndsTheRenewalOfAllOthersOfTheClient(t *testing.T) {
 			go r.run(t.Context(), d, key, "token", time.Second)
 		}
 		time.Sleep(500 * time.Millisecond)
-		r.stop() // the release of a
+		r.stop() // as the release of lock "a" does
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := len(d.calls["b"]); got != 1 {

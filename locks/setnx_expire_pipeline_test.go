@@ -51,7 +51,7 @@ func (c cutting) Write(b []byte) (int, error) {
 	return n, errors.Join(errConnectionLost, err, c.Conn.Close())
 }
 
-// cutName is the name (CLIENT SETNAME) by which the node lists cutting connections.
+// cutName is the name (CLIENT SETNAME) of cutting connections in the node's list of clients.
 const cutName = "cut"
 
 // cutBefore makes the client use cutting connections, which break just before the word.

@@ -99,8 +99,9 @@ func TestAfterALongRenewalAStopAndATickAreBothReady(t *testing.T) {
 	}
 }
 
-// selecting returns a function that starts one of D0's watchdogs. The bytes in draws decide, one after
-// another, whether a tick counts that is ready together with the stop (evenOdds): an odd byte says yes.
+// selecting returns a function that starts one of D0's watchdogs. If a tick and the stop are ready
+// together, evenOdds reads one byte of draws: after an odd byte the watchdog renews once more,
+// after an even byte it stops.
 func selecting(draws ...byte) func(context.Context, time.Duration, func(context.Context) bool) *watchdog {
 	return func(ctx context.Context, interval time.Duration, renew func(context.Context) bool) *watchdog {
 		return startWatchdogWith(ctx, interval, evenOdds(bytes.NewReader(draws)), renew)

@@ -44,7 +44,7 @@ func nilReaders(c *locktest.Client) (locktest.Acquire, error) {
 
 func panicky(*locktest.Client) (locktest.Acquire, error) { panic("the service has no configuration") }
 
-// instead returns the subject right with a call of do before each attempt.
+// instead returns a correct lock that calls do before each attempt.
 func instead(do func()) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)
@@ -94,8 +94,8 @@ func TestInvalidSubjectsAreReported(t *testing.T) {
 	play(t, "checkedCanceled", t.TempDir(), "-test.timeout=1m").says(t, "context canceled", "!timed out")
 }
 
-// A test that tested nothing by mistake fails. A test that tested nothing for another reason says
-// so.
+// A test without trials says why there were none. It fails, unless -skip leaves out all faults or
+// its fault cannot strike the lock.
 func TestATestWithoutTrialsSaysSo(t *testing.T) {
 	for name, test := range map[string]struct {
 		scene string
@@ -219,7 +219,8 @@ func renewing(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// A test of a lock that renews its lease names the option PromiseRenewal, unless the test sets it.
+// If a lock renews its lease and the test does not set the option PromiseRenewal, the output names
+// this option.
 func TestALockThatRenewsIsToldOfTheOption(t *testing.T) {
 	const hint = "the lock renews its lease while it is held: with the option PromiseRenewal"
 	for scene, want := range map[string]string{"renewed": hint, "promisedRenewal": "!" + hint, "slow": "!" + hint, "extended": "!" + hint} {

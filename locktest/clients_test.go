@@ -16,7 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redigoRelease is compareAndDelete for redigo.
+// redigoRelease deletes the key if it has the token, as compareAndDelete does for go-redis.
 var redigoRelease = redis.NewScript(1, `
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('del', KEYS[1])

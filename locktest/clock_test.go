@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The fault client-skew sets a client's wall clock wrong. Only a lock that reads this clock is
-// tested under it.
+// The fault client-skew sets a client's wall clock wrong. It runs only for a lock that reads the
+// wall clock.
 func TestOnlyALockThatReadsTheWallClockIsTestedUnderClientSkew(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		if got := slices.Contains(Options{WallClock: reads}.allFaults(), "client-skew"); got != reads {
@@ -16,7 +16,8 @@ func TestOnlyALockThatReadsTheWallClockIsTestedUnderClientSkew(t *testing.T) {
 	}
 }
 
-// Held.Until is an instant of the clock that the lock reads.
+// Held.Until is a time of the wall clock if the lock reads the wall clock, and otherwise of the
+// monotonic clock.
 func TestADeadlineIsOfTheClockThatTheLockReads(t *testing.T) {
 	end := time.Unix(100, 0)
 	for _, wall := range []bool{false, true} {

@@ -104,7 +104,8 @@ func counted(c *locktest.Client) (locktest.Acquire, error) {
 	}), nil
 }
 
-// sharedByAll lets readers in beside a writer.
+// sharedByAll is a lock whose writers exclude each other, but whose readers always get in, even
+// beside a writer.
 func sharedByAll(c *locktest.Client) (locktest.Acquire, error) {
 	c.Readers(func(context.Context, string, time.Duration) (locktest.Held, error) {
 		return locktest.Held{Release: func(context.Context) error { return nil }}, nil
@@ -164,7 +165,8 @@ func (m *mine) leave(ctx context.Context, key string, e *entries) error {
 	return released(compareAndDelete.Run(ctx, m.rdb, []string{key}, e.token).Int64())
 }
 
-// reentrant is a correct reentrant lock.
+// reentrant is a correct reentrant lock: a client may acquire it again, and the last of its
+// releases frees it.
 func reentrant(c *locktest.Client) (locktest.Acquire, error) {
 	m := &mine{rdb: connect(c), held: map[string]*entries{}}
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
@@ -224,7 +226,7 @@ func deaf(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// deleteAndTell is compareAndDelete, and publishes the release to waiters.
+// deleteAndTell deletes the key as compareAndDelete does, and publishes the release to waiters.
 var deleteAndTell = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
   redis.call('del', KEYS[1])

@@ -194,12 +194,12 @@ func TestASavedTrialRunsFirst(t *testing.T) {
 		t.Errorf("the mended lock fails:\n%s", p.out)
 	}
 	p.says(t, "the saved trial "+saved+": holds", "limits of any lease")
-	// The file itself can be replayed.
+	// -lockstorm.replay also accepts the path of a saved trial.
 	if p = play(t, "bareDelete", dir, "-lockstorm.replay="+saved); p.passed {
 		t.Errorf("the replayed file holds:\n%s", p.out)
 	}
 	p.says(t, "another fault's trial is replayed")
-	// A file that contains no trial is an error.
+	// A saved file that contains no trial fails the test.
 	if err := os.WriteFile(files[0], []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

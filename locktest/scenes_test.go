@@ -158,8 +158,8 @@ func few(faults ...string) locktest.Option { return locktest.Faults(faults...) }
 // whole is a budget that no Run uses up, so every trial runs even on a slow machine.
 var whole = locktest.Budget(time.Hour)
 
-// TestScene runs the scene that asScene names. The function play starts it in a process of its own;
-// in an ordinary go test it does nothing.
+// TestScene runs the scene that asScene names. The function play starts TestScene in a process of
+// its own. In an ordinary go test, TestScene does nothing.
 func TestScene(t *testing.T) {
 	if play := scenes[os.Getenv(asScene)]; play != nil {
 		play(t)
@@ -232,7 +232,8 @@ func extended(byOwner bool) locktest.Subject {
 	}
 }
 
-// until is the lock right with a deadline. The deadline is later than the key's expiry by late.
+// until is a lock with a deadline that is later than the key's expiry by late. The lock is correct
+// if late is 0.
 func until(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)

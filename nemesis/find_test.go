@@ -26,7 +26,7 @@ func (s shown) violates(t *testing.T, oracle string, cause checker.Cause) bool {
 }
 
 // drawn runs a recipe's first drawn trials in this topology, under each of the faults that can
-// strike the recipe there. It calls each with every trial.
+// strike the recipe there. After every trial it calls the function each.
 func drawn(t *testing.T, lock string, topology testbed.Topology, trials int, each func(shown), faults ...string) {
 	t.Helper()
 	bed := sim.New()

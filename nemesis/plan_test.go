@@ -143,7 +143,8 @@ func TestPlansStrikeWhatThereIsAndEndInTime(t *testing.T) {
 	})
 }
 
-// sound returns what is wrong with an action of a plan for a world; nil if nothing is.
+// sound returns nil if the action is valid in this plan and world; otherwise the error says what is
+// wrong with the action.
 func sound(w World, p Plan, a Action) error {
 	if slices.IndexFunc(p, func(b Action) bool { return a.ID == b.ID }) != a.ID-1 {
 		return errors.New("IDs do not count from 1")

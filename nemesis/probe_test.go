@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// on returns a command of a probe trial, sent to n0.
+// on returns a command of a probe trial, with number n among those that the client sends to n0 in
+// this phase.
 func on(client int, phase string, n int, reply history.Bytes) history.Command {
 	return history.Command{Client: client, Node: "n0", Phase: phase, N: n, Reply: reply, Sent: 1, Replied: 2}
 }

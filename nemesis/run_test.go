@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// windows returns the closing entries of a history by their window's ID.
+// windows maps the ID of each window to the entry that closes the window.
 func windows(ops []history.Op) map[int]history.Op {
 	all := map[int]history.Op{}
 	for _, op := range ops {
@@ -30,7 +30,8 @@ func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.C
 	return bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return e }, body, want)
 }
 
-// bubbleIn does what bubble does, in the world that the function world makes of the fake one.
+// bubbleIn is like bubble, but the plan runs in the world that the function world makes from the
+// fake one.
 func bubbleIn(t *testing.T, p Plan, world func(*fakeEnv) testbed.Env, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
 	t.Helper()
 	var ops []history.Op
@@ -151,8 +152,8 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 	}
 }
 
-// A fault with Linger stays in force for the time Linger after a client has reached Until. That
-// client goes on meanwhile.
+// A fault with Linger stays in force for the time Linger after a client has reached Until.
+// Meanwhile the client that reached Until goes on.
 func TestAFaultLingersOnFromUntilWhoseClientGoesOn(t *testing.T) {
 	until := both(testbed.StepHold)
 	until.Who = Other

@@ -58,7 +58,7 @@ func closes(t *testing.T, a Action, keys map[string]fakeKey, granted []string, w
 	return w
 }
 
-// fated returns the expected fate of the only key.
+// fated returns the fate f of the key "k" on the node, as the only one expected.
 func fated(node string, f history.Fate) []history.KeyFate {
 	return []history.KeyFate{{Node: node, Key: "k", Fate: f}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// torn is a world whose history ends while the world has two primaries. Uniting it returns err.
+// torn is a world whose history ends when a split has begun. Ending the split returns err.
 type torn struct {
 	*fakeEnv
 	rec *history.Recorder
@@ -47,7 +47,7 @@ func TestASplitThatCannotBeRecordedIsUnitedAndBothErrorsTold(t *testing.T) {
 	}
 }
 
-// lasting is a world that passes the history to before just before the world is united.
+// lasting is a world that calls before, with the history so far, when a split is about to end.
 type lasting struct {
 	*fakeEnv
 	rec    *history.Recorder

@@ -14,7 +14,8 @@ var fiveNodes = []string{"n0", "n1", "n2", "n3", "n4"}
 // commands is the number of commands that a recipe's acquire and release send to each node.
 type commands struct{ acquire, release int }
 
-// The numbers of commands of some recipes.
+// Two protocols: SET NX PX with a compare-and-delete script, and a lock whose release sends GET and
+// DEL.
 var (
 	setNXPX = commands{1, 1}
 	getDel  = commands{1, 2}

@@ -10,7 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// overran returns a trial of a recipe with one action of the fault for each of these times.
+// overran returns a trial of a recipe. Its plan has one action of the fault for each of the
+// durations in lasts.
 func overran(lock, fault string, o trial.Outcome, forever bool, lasts ...time.Duration) trial.Result {
 	t := trial.Result{Outcome: o, Spec: trial.Spec{Lock: lock, Fault: fault, Options: workloads.Options{TTL: time.Second}}}
 	for _, d := range lasts {

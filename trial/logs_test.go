@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Not all keys of a runaway are kept: a key that grows with each command would use up all memory.
+// The log keeps only some changes of a key that grows with each command: all of them would use up
+// the memory. The history then says that the node's keys are unseen.
 func TestARunawaysKeysAreNotAllKept(t *testing.T) {
 	rec := recorder()
 	passed := 0

@@ -101,7 +101,8 @@ func TestAPanicOfTheRecipeIsAVerdictNotAFailure(t *testing.T) {
 	})
 }
 
-// ending is a testbed whose Run returns the error that end makes of the fake testbed's.
+// ending is a fake testbed whose Run passes its error to the function end, and returns the error
+// that end returns.
 type ending struct {
 	*fakebed.Bed
 	end func(error) error

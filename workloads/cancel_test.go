@@ -35,7 +35,8 @@ func TestCancelledAttemptsAreReplayedAndTheirOutcomesAreHonest(t *testing.T) {
 					}
 				}
 			}
-			// A client that asks several nodes knows whether all of them granted.
+			// redlock-naive asks several nodes. It knows whether all of them granted, so that none
+			// of its outcomes need be unknown.
 			if unknown == 0 && lock != "redlock-naive" || busy == 0 {
 				t.Errorf("%d attempts of unknown outcome, %d refused: want some of each", unknown, busy)
 			}

@@ -67,7 +67,7 @@ type server struct {
 	readers map[string]int
 }
 
-// expire takes the lock from a client that has it.
+// expire frees the lock if this client has it, as the end of its lease would.
 func (s *server) expire(key string, client int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

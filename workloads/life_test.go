@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// processClient is a client whose process has a context.
+// processClient is a client whose process ends when the context process ends.
 type processClient struct {
 	client
 	process context.Context

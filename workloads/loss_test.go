@@ -31,7 +31,8 @@ func stuck(step string, d time.Duration) func(int, string) error {
 	}
 }
 
-// hangsFirst is a fakeEnv.work with which client 0 hangs.
+// hangsFirst is a value for fakeEnv.work: client 0 hangs, and the work of other clients is not
+// prolonged.
 func hangsFirst(client int) (<-chan struct{}, error) {
 	if client == 0 {
 		return nil, testbed.ErrHung
@@ -131,7 +132,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 				end := time.Now().Add(reported)
 				l.deadline = func() time.Time { return end }
 			},
-			want: []string{"lock-0 after 210.51ms"}, // at the next look
+			want: []string{"lock-0 after 210.51ms"}, // when the client next checks for a loss
 		},
 		{
 			name: "a client that hangs when its deadline has passed looks no more", workload: "mutex",
@@ -223,7 +224,8 @@ func TestAnExtensionDoesNotUndoALoss(t *testing.T) {
 	}
 }
 
-// A client that extends late does not look first, so the lock must refuse.
+// A client that extends late (Section.Late) does not check first whether the lock reported a loss.
+// So the lock itself must refuse the extension.
 func TestALateExtensionIsAskedForAfterALoss(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Script = 1, [][]Section{{{Hold: 30 * time.Millisecond, Late: time.Second, Retry: time.Millisecond}}}

@@ -49,7 +49,8 @@ func TestOnlyWhoWaitsByBoundedPollingGivesUpABusyLock(t *testing.T) {
 		if total := begun + sum(sections); recorded != total {
 			t.Errorf("%+v: %d of %d attempts are recorded as busy", tt, recorded, total)
 		}
-		// The section during which the liveness phase begins ends by other rules.
+		// The last section does not count: the liveness phase begins during it, and other rules end
+		// it.
 		whole := sections[:max(0, len(sections)-1)]
 		if wrong := slices.ContainsFunc(whole, func(n int) bool { return n != tt.attempts }); wrong || len(whole) == 0 != (tt.attempts == 0) {
 			t.Errorf("%+v: critical sections of %v attempts", tt, sections)

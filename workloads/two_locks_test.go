@@ -11,9 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// A lock whose renewal has its own stop flag keeps its lease when the client releases another
-// lock. D3's lock loses it, because all renewals share one flag. The workload mutex shows a
-// renewal that races the key's expiry; such a renewal must not count as stopped.
+// A lock whose renewals each have their own stop flag keeps its lease when the client releases
+// another lock. D3's lock loses the lease, because all its renewals share one flag. The workload
+// mutex shows a renewal that races the key's expiry; such a renewal must not count as stopped.
 func TestTheReleaseOfOneLockStopsTheRenewalOfAnother(t *testing.T) {
 	for _, c := range []struct {
 		lock, workload    string

@@ -8,7 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// turn is a whole critical section of a client, with the times of request, grant and release.
+// turn returns the entries of one critical section: the acquire is invoked at asked and completes
+// at got, and the release is invoked at gone.
 func turn(client int, asked, got, gone time.Duration) []history.Op {
 	return []history.Op{
 		entry(client, asked, history.Invoke, history.FAcquire), entry(client, got, history.OK, history.FAcquire),
@@ -16,12 +17,13 @@ func turn(client int, asked, got, gone time.Duration) []history.Op {
 	}
 }
 
-// event is an entry of the nemesis.
+// event returns an event of the nemesis, such as history.FCrash.
 func event(at time.Duration, f string) history.Op {
 	return history.Op{Process: history.Nemesis, Client: history.NoClient, Time: at, Type: history.Info, F: f}
 }
 
-// window is an entry of a fault.
+// window returns the entry with which a fault's window opens (typ is Invoke) or closes (typ is
+// Info).
 func window(at time.Duration, typ history.Type, w history.Window) history.Op {
 	op := event(at, w.Fault)
 	op.Type, op.Window = typ, &w

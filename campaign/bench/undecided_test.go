@@ -57,7 +57,8 @@ func TestALockThatNobodyGetsHasNoFigures(t *testing.T) {
 	}
 }
 
-// The oracle draws is not noted: it judges the clients' program, not the lock.
+// Verdicts of the oracle named "draws" are not noted: that oracle judges the clients' program, not
+// the lock.
 func TestViolatedAndUndecidedOraclesAreNotedOnce(t *testing.T) {
 	verdict := func(oracle string, r checker.Result) checker.Verdict {
 		return checker.Verdict{Oracle: oracle, Result: r}

@@ -175,7 +175,8 @@ func TestPorcupineAndEveryOrderAgreeOnOperations(t *testing.T) {
 	}
 }
 
-// alike compares the answer of Check with the result of trying every order, and counts the answers.
+// alike fails the test if Check and trying every order give different answers. It counts the
+// answers in seen.
 func alike(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
 	m, _ := ModelNamed(model)
 	r := m.rules(m.Claims.Permits)
@@ -197,8 +198,8 @@ func alike(d *rapid.T, model string, ops []history.Op, seen map[string]int) {
 	}
 }
 
-// minimal checks that the operations of a conflict conflict without the rest of the
-// history, and that they no longer do if any one of them is left out.
+// minimal checks that a conflict is minimal: its operations alone are illegal, and they become
+// legal if any one of them is left out.
 func minimal(d *rapid.T, model string, r *rules, all []recording) {
 	s := search{ctx: context.Background(), rules: r, end: time.Now().Add(time.Minute)}
 	c := s.conflict(all)

@@ -125,8 +125,9 @@ func TestLongHistoriesAreDecided(t *testing.T) {
 	}
 }
 
-// Another client's section must come before the acquire that a replying release needs:
-// otherwise the fence of that acquire would be too great for the section's fence.
+// c1's release succeeds, so c1's acquire took effect, with a fence of 1 or more. c0's acquire got
+// the given fence. If that fence is 1, c0's section must come before c1's acquire; if it is 0, no
+// order is legal.
 func TestFencesDecideWhichSectionComesFirst(t *testing.T) {
 	m, _ := ModelNamed("fenced-mutex")
 	r := m.rules(0)

@@ -21,7 +21,8 @@ import (
 // literally.
 type goZeroVariant struct {
 	id, what string
-	// shared: a client uses one RedisLock for all its acquisitions; else one for each.
+	// shared: a client uses one RedisLock for all its acquisitions; otherwise it makes one
+	// RedisLock for each acquisition.
 	shared bool
 	// unset: the client does not call SetExpire, whatever lease it asks for.
 	unset bool

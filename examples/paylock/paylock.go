@@ -21,7 +21,7 @@ var ErrTaken = errors.New("the payment is being processed elsewhere")
 // ErrExpired: this process no longer held the lock when it released it.
 var ErrExpired = errors.New("the lock expired before its release")
 
-// Lock is an acquired lock.
+// Lock is the lock on one payment, as returned by Obtain.
 type Lock struct {
 	rdb    *redis.Client
 	key    string

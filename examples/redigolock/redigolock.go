@@ -19,7 +19,7 @@ var (
 	ErrLost = errors.New("the lock on the job was lost")
 )
 
-// Lock is an acquired lock.
+// Lock is the lock on one job, as returned by Acquire.
 type Lock struct {
 	pool       *redis.Pool
 	key, token string

@@ -11,13 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Locks are the locks of all orders.
+// Locks takes locks on orders, one lock for each order.
 type Locks struct{ client *redislock.Client }
 
-// NewLocks returns the locks of the orders on this Redis.
+// NewLocks returns Locks that keeps its locks on this Redis.
 func NewLocks(rdb *redis.Client) *Locks { return &Locks{redislock.New(rdb)} }
 
-// Lock is an acquired lock.
+// Lock is the lock on one order, as returned by Obtain.
 type Lock struct {
 	*redislock.Lock
 	lease time.Duration

@@ -18,10 +18,10 @@ import (
 // ErrBusy: others still had the lock after all retries.
 var ErrBusy = errors.New("others are numbering invoices")
 
-// Locks are the locks of all books of invoices.
+// Locks takes locks on books of invoices, one lock for each book.
 type Locks struct{ sync *redsync.Redsync }
 
-// NewLocks returns the locks that these nodes keep.
+// NewLocks returns Locks that takes each lock on a majority of these nodes.
 func NewLocks(nodes ...*redis.Client) *Locks {
 	var pools []redsyncredis.Pool
 	for _, n := range nodes {
@@ -30,7 +30,7 @@ func NewLocks(nodes ...*redis.Client) *Locks {
 	return &Locks{redsync.New(pools...)}
 }
 
-// Lock is an acquired lock.
+// Lock is the lock on one book, as returned by Wait.
 type Lock struct{ mutex *redsync.Mutex }
 
 // Wait locks a book for the lease. While others have the lock, Wait waits until ctx ends or its

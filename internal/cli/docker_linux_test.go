@@ -72,7 +72,8 @@ func (w *wire) repair(t *testing.T) {
 	})
 }
 
-// carry starts carrying one connection.
+// carry connects to the engine, and forwards bytes between the program's connection near and the
+// engine until one side closes.
 func (w *wire) carry(near net.Conn) {
 	far, err := net.Dial("unix", engineSocket)
 	if err != nil {

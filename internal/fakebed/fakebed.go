@@ -21,8 +21,8 @@ const (
 	Panicky = "test-panicky"
 )
 
-// conducts run at each attempt to take a lock. If broken is true, the lock is granted even if
-// another client has it.
+// conducts maps each recipe to a function that runs at each attempt to take its lock. If the
+// function returns true, the lock is granted even if another client has it.
 var conducts = map[string]func(l memoryLock) (broken bool){
 	Sound:   func(memoryLock) bool { return false },
 	Broken:  func(memoryLock) bool { return true },

@@ -73,7 +73,7 @@ type hash struct {
 	ttl   time.Duration
 }
 
-// enter adds an entry by the script s, which replies 0 if the lock is another's.
+// enter adds an entry by the script s, which replies 0 if another owner has the lock.
 func (l hash) enter(ctx context.Context, s *script) (locks.Lease, error) {
 	err := notHeld(s.one(ctx, l.c.Nodes[0], l.key, l.owner, seconds(l.ttl)))
 	if errors.Is(err, locks.ErrNotHeld) {

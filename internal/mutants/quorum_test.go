@@ -21,7 +21,8 @@ type quorum struct {
 	patience time.Duration // timeout for one node
 	need     int           // number of nodes that must grant
 	drift    time.Duration
-	// The following fields are mistakes that a mutant may set. Others change need, drift or patience.
+	// A mutant sets one of the following fields as its mistake. Some mutants change need, drift or
+	// patience instead.
 	anyDelay  bool // the duration of the acquire is ignored, and no deadline is claimed
 	wallClock bool // elapsed time is the difference of two wall clock readings
 	guess     bool // a node whose reply is an error or missing counts as having granted the lock

@@ -35,7 +35,7 @@ type ForeignCommand struct {
 	Args []string
 }
 
-// Staged is a play as nodes may have performed it.
+// Staged is the outcome of a play that simulated nodes have performed.
 type Staged struct {
 	Ops  []history.Op // the play's Ops, with the keys that the nodes report
 	Keys []history.KeyChange
@@ -59,15 +59,15 @@ type staging struct {
 	parts map[string]*part
 	// primary is the node that a promoted node replaces, unless the play names another node.
 	primary string
-	// A restart gives a node one of its own earlier states; a promotion, one of the old primary's.
-	// For each restart and promotion, in order, choices has the number of the chosen state,
-	// counted back from the latest, and options has the number of states.
+	// A restart gives a node one of its own earlier states, and a promotion gives it one of the old
+	// primary's states. For each restart and promotion, in order, choices has the number of the
+	// chosen state, counted back from the latest, and options has the number of states.
 	choices, options []int
 	wrong            string
 	wrongAt          time.Duration
 }
 
-// part is a node of a play, with its role and the loss of its last kill.
+// part is a node that takes part in a play. It is a primary or a replica, and it is up or down.
 type part struct {
 	*Node
 	replica bool
@@ -131,8 +131,8 @@ func (st *staging) staged() Staged {
 	return Staged{Ops: st.ops, Keys: st.world.Changes, Wrong: st.wrong}
 }
 
-// perform goes through the play once, with the given choices of states after restarts and
-// promotions.
+// perform runs the play's commands and events once on new nodes, in order of time. Each restart and
+// promotion takes the state that choices gives it.
 func perform(tb testing.TB, p Play, choices []int) *staging {
 	st := &staging{Play: p, tb: tb, world: NewWorld(tb), ops: slices.Clone(p.Ops), parts: map[string]*part{}, primary: "n0", choices: slices.Clone(choices)}
 	defer st.world.Close()
@@ -192,7 +192,7 @@ func (st *staging) part(name string) *part {
 	return p
 }
 
-// unlike notes the first reply that no node would give.
+// unlike notes that the play has a reply that no node would give. Only the first such reply counts.
 func (st *staging) unlike(at time.Duration, format string, args ...any) {
 	if st.wrong == "" {
 		st.wrong, st.wrongAt = fmt.Sprintf(format, args...), at

@@ -55,7 +55,8 @@ func secondKeys() []Stranger {
 	}
 }
 
-// countDown takes one of the remaining permits.
+// countDown is a semaphore in a counter of free permits: an acquire takes a permit by DECR, and a
+// release gives it back by INCR.
 func countDown(l lease) locks.Lock {
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {
@@ -97,7 +98,7 @@ func lastAsker(l lease) locks.Lock {
 	}
 }
 
-// lastOwner takes the lock first and then writes its name.
+// lastOwner is a lock whose owners write their name to a second key after they have got the lock.
 func lastOwner(l lease) locks.Lock {
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {
@@ -111,7 +112,8 @@ func lastOwner(l lease) locks.Lock {
 	}
 }
 
-// leastFor is the minimum time from an acquire for which the key stays.
+// leastFor is the minimum time for which a key stays after its acquire, even if the client releases
+// the lock earlier.
 const leastFor = 200 * time.Millisecond
 
 func atLeastFor(l lease) locks.Lock {

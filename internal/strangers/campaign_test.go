@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// A campaign with --expect ends with exit code 1 if a lock without declared flaws grants
-// every acquire. It does so even with few trials and without shrinking.
+// Even with few trials and without shrinking, a campaign with --expect ends with exit code 1 if a
+// lock without declared flaws grants every acquire.
 func TestWhoGrantsEverybodyEndsACampaignWithOne(t *testing.T) {
 	const id = "grants-everybody"
 	i := slices.IndexFunc(All(), func(s Stranger) bool { return s.ID == id })

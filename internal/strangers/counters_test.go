@@ -39,7 +39,8 @@ redis.call('decr', KEYS[1])
 return 0`)
 )
 
-// counters are locks made of INCR.
+// counters are locks that count their requests by INCR: the client whose request is the first gets
+// the lock.
 func counters() []Stranger {
 	counted := func(enter *redis.Script, leave func(ctx context.Context, l lease) *redis.Cmd) func(*locks.Client) maker {
 		return of(func(l lease) locks.Lock {

@@ -20,7 +20,7 @@ func falseFailures() []Stranger {
 	}
 }
 
-// obtain acquires with SET NX PX.
+// obtain makes one attempt by SET NX PX with a new token.
 func (l lease) obtain(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {

@@ -21,12 +21,12 @@ type promised struct {
 	// ends: under chaos, a clock jump may prolong a lease beyond the end of the trial. Then the
 	// verdict on liveness is unknown.
 	ends bool
-	// slow thins out the named schedules further, because the lock's trials take long: only each
-	// slow-th of those that stride chooses runs; 0 = all of them.
+	// slow thins out the named schedules further, because the lock's trials take long: of the
+	// schedules that stride chooses, the test runs one in slow; 0 = all of them.
 	slow int
 	// secondTTL is a second lease time with which the lock is tried, such as 1.5 s; 0 = none.
 	secondTTL time.Duration
-	// hold is the mean duration of its critical sections; 0 for the default.
+	// hold is the mean duration of the critical sections in the lock's trials; 0 = the default.
 	hold time.Duration
 }
 

@@ -56,7 +56,7 @@ end
 return redis.call('hdel', KEYS[1], ARGV[1])`)
 )
 
-// hashes are locks made of hashes.
+// hashes are locks that keep the owner and other state in a hash.
 func hashes() []Stranger {
 	return []Stranger{
 		{ID: "owner-count", Doc: "a reentrant lock: a hash with the owner and the number of its acquires", Right: true,

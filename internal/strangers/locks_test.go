@@ -34,7 +34,7 @@ func TestIDsAreUniqueAndClaimsAreValid(t *testing.T) {
 // Locks with mistakes that show even if nothing goes wrong.
 var (
 	letEverybodyIn = []string{"grants-everybody", "worker-number", "fence-overwritten", "constant-overwritten"}
-	// Once another client was refused, a holder's release removes nothing.
+	// In these locks, a holder's release removes nothing once another client was refused.
 	releaseNothing = []string{"number-overwritten", "owner-overwritten"}
 	denyReleases   = []string{"denies-release"}
 )

@@ -28,7 +28,7 @@ if redis.call('setnx', KEYS[2], 1) == 1 then
 end
 return redis.call('lpop', KEYS[1])`)
 
-// sets are locks made of members of sets and lists.
+// sets are locks that keep their state in a set or a list.
 func sets() []Stranger {
 	return []Stranger{
 		{ID: "set-member", Doc: "a set whose only member is the token", Right: true, bind: of(setMember)},

@@ -101,8 +101,8 @@ func (l lease) attempt(ask func(token string) *redis.Cmd) (locks.Lease, error) {
 	return locks.Lease{Token: token}, granted(ask(token))
 }
 
-// granted reads a reply that grants (1, OK) or refuses (0, nil). The error is nil, locks.ErrBusy,
-// or that of a failed command.
+// granted reads a reply that grants (1, OK) or refuses (0, nil). It returns nil for a grant,
+// locks.ErrBusy for a refusal, and otherwise the error of the failed command.
 func granted(reply *redis.Cmd) error {
 	v, err := reply.Result()
 	switch {

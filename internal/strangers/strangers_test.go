@@ -33,8 +33,8 @@ var (
 	tableFile  = flag.String("table", "", "write to this file what each lock showed under each fault")
 )
 
-// stride thins out the named schedules that the table does not name: only each stride-th of them
-// runs.
+// stride thins out the named schedules: of those that the table does not name, the test runs one in
+// stride.
 const stride = 4
 
 // seeds lists the campaign seeds of the random trials.

@@ -18,7 +18,7 @@ type tally struct {
 	subject string
 	trials  int
 	answers []answer
-	// what is not as the table says; see deviate
+	// deviations lists the differences between the verdicts and the table, as deviate returns them.
 	deviations []string
 }
 

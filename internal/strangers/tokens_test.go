@@ -51,8 +51,8 @@ func setNX(ctx context.Context, l lease, token string) *redis.Cmd {
 	return l.node().Do(ctx, "SET", l.key, token, "NX", "PX", l.life())
 }
 
-// absoluteLife sets the key to expire at an instant of the client's clock. The node's clock may
-// disagree with it.
+// absoluteLife sets the key to expire at an instant of the client's clock, which may differ from
+// the node's clock.
 func absoluteLife(l lease) locks.Lock {
 	return steps{func(ctx context.Context) (locks.Lease, error) {
 		until := l.c.Now().Add(l.ttl)

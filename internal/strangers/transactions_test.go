@@ -74,7 +74,8 @@ func (l lease) deleteUnwatched(ctx context.Context, held locks.Lease) error {
 	return deleteIn(ctx, l.node(), l.key)
 }
 
-// compare returns nil if the reply is the token.
+// compare returns nil if the key has the token, and locks.ErrNotHeld if it has another value or is
+// missing.
 func compare(reply *redis.StringCmd, token string) error {
 	got, err := reply.Result()
 	switch {

@@ -17,7 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
-// run runs body in a world of two clients.
+// run runs body in an environment of the shared testbed with two clients. It skips the test without
+// containers.
 func run(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	t.Helper()
 	needEngine(t)

@@ -43,7 +43,8 @@ func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
 	if len(left) != 2 || left[0] == left[1] || !strings.HasPrefix(left[0], tb.Prefix()) || !strings.HasPrefix(left[1], tb.Prefix()) {
 		t.Fatalf("two trials had %q, want one each that begins with %s", left, tb.Prefix())
 	}
-	// Set the keys again, as if the program had been killed, and a key of another program.
+	// Set the keys of the two trials again, as if the program had been killed. Also set a key of
+	// another program, which is alive.
 	alive := newPrefix() + "1:k"
 	for _, key := range append(left, alive) {
 		if err := c.Set(t.Context(), key, 0, 0).Err(); err != nil {

@@ -85,7 +85,7 @@ func tryRecipe(t *testing.T, tb *Testbed, r locks.Recipe, topology testbed.Topol
 	o.Margin = o.TTL / 2
 	claims := r.Claims(o.TTL, 3)
 	if claims.Renews && topology == testbed.Single {
-		o.Overrun = 0.25 // so that the recipe renews; with a TTL of 30 s that would take long
+		o.Overrun = 0.25 // so that the recipe renews its lease; not if the TTL is 30 s (too slow)
 	}
 	i := slices.IndexFunc(workloads.All(), func(w workloads.Workload) bool { return w.Standard && w.Document == "" && w.Suits(claims) })
 	rec := history.NewRecorder(io.Discard, tb.Clock())

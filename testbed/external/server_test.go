@@ -26,10 +26,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// secret is a password that must appear nowhere.
+// secret is a password of servers in these tests. No error may contain it.
 const secret = "correct-horse-battery"
 
-// run runs body in a world of the servers.
+// run opens the testbed with these options, and runs body in one of its environments.
 func run(t *testing.T, o Options, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	t.Helper()
 	tb, err := New(t.Context(), o)
@@ -51,7 +51,7 @@ func runOn(ctx context.Context, tb *Testbed, s testbed.Setup, body func(context.
 // first returns client 0's pool for the first node.
 func first(e testbed.Env) redis.UniversalClient { return e.Client(0).Locks().Nodes[0] }
 
-// admin returns a client of the server's owner.
+// admin returns a client with the rights of the server's owner, for the tests themselves.
 func admin(t *testing.T, o *redis.Options) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(o)
@@ -217,8 +217,8 @@ func nearlyFull(t *testing.T) (addr string) {
 	s := redistest.Test(t)
 	c := admin(t, &redis.Options{Addr: s.Addr()})
 	// The value is so large that the memory of connections does not matter. SETRANGE makes the
-	// server allocate the value itself: for a value that it reads, it would later free the read
-	// buffer.
+	// server allocate the value itself. If the client sent the whole value, the server would later
+	// free its read buffer.
 	if err := c.SetRange(t.Context(), "theirs", 32<<20, "x").Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,8 @@ func (o *okay) SetWriteDeadline(time.Time) error { return nil }
 func (o *okay) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
 func (o *okay) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 
-// pushing is an okay that delivers its replies through OnMessage, so that the gate does not call Read.
+// pushing is an in-memory connection like okay, but implements Pusher: it calls deliver with each
+// reply, so that the gate does not call Read.
 type pushing struct{ *okay }
 
 func (p pushing) OnMessage(deliver func(resp.Message, error)) {

@@ -48,7 +48,8 @@ func inBubble(t *testing.T, answer bool, test func(*gated)) {
 	}
 }
 
-// pushed makes a connection a Pusher.
+// pushed is a Pusher made from a connection: it reads messages from the connection and passes them
+// to deliver.
 type pushed struct{ net.Conn }
 
 func (p pushed) OnMessage(deliver func(resp.Message, error)) {
@@ -290,7 +291,7 @@ func TestPipelinedCommandsPassOneByOne(t *testing.T) {
 		for n := 1; n <= 2; n++ {
 			for _, when := range []testbed.When{testbed.Before, testbed.Sent, testbed.Replied} {
 				w.gate.At(testbed.Point{N: n, When: when}, func(testbed.Hit) {
-					time.Sleep(time.Millisecond) // so that commands and replies that are not held back overtake
+					time.Sleep(time.Millisecond) // so that messages that are not held back get ahead
 					mu.Lock()
 					defer mu.Unlock()
 					trace = append(trace, fmt.Sprint(when, n))

@@ -119,7 +119,7 @@ func (c *crowd) note(format string, args ...any) {
 	c.trace = append(c.trace, fmt.Sprintf(format, args...))
 }
 
-// all calls do for every connection at one instant.
+// all calls do for every connection at the same instant, each call in its own goroutine.
 func (c *crowd) all(do func(i int, conn *Conn)) {
 	var running sync.WaitGroup
 	for i, conn := range c.conns {
@@ -320,7 +320,8 @@ func TestWhatWaitsWhenTheGateClosesEndsInAFixedOrder(t *testing.T) {
 	}
 }
 
-// Several faults may be set at one moment of one command, in any order.
+// If several faults strike at one moment of one command, the fault with the greatest Turn strikes
+// first, whatever the order in which they were set.
 func TestAtOneMomentTheGreaterTurnComesFirst(t *testing.T) {
 	inBubble(t, true, func(w *gated) {
 		w.step("acquire")

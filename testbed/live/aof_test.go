@@ -111,7 +111,7 @@ func swap(t *testing.T, path string) {
 	}
 }
 
-// hide takes a file away while looking runs.
+// hide renames a file while the function looking runs, and then gives it back its name.
 func hide(t *testing.T, path string, looking func()) {
 	t.Helper()
 	aside := path + ".aside"

@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// at is a listener that claims to have a port of 10.0.0.1, so that go-redis does not take its
-// address for a loopback address.
+// at is a listener whose address is 10.0.0.1 and the given port, so that go-redis does not take it
+// for a loopback address.
 type at struct {
 	net.Listener
 	port int

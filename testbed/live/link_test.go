@@ -38,7 +38,7 @@ func newLinked(t *testing.T) (l *link, accepting func()) {
 	return l, func() { l.serving.Go(l.accept) }
 }
 
-// dialled is the result of a dial.
+// dialled is what a dial returned: a connection or an error.
 type dialled struct {
 	net.Conn
 	error

@@ -30,7 +30,7 @@ func (p slowPlace) Start(ctx context.Context, _ ServerOptions) (Server, error) {
 	}
 }
 
-// stub is a server that runs until it is closed.
+// stub is a server without a process: it counts as running until it is killed or closed.
 type stub struct {
 	Server
 	addr   string
@@ -59,7 +59,7 @@ func newStubNode(t *testing.T, place slowPlace) *node {
 	return newNode("n0", place, t.TempDir(), "", setup, mustLive(t))
 }
 
-// mustLive returns a function that fails the test; it is called when a node or proxy dies.
+// mustLive returns the function that a node or proxy calls when it dies; it fails the test.
 func mustLive(t *testing.T) func(error) {
 	return func(err error) { t.Errorf("died: %v", err) }
 }

@@ -61,7 +61,8 @@ func newLobby(t *testing.T) *lobby {
 	return l
 }
 
-// serve starts the server again, at another address.
+// serve starts the echoing server at a new address. The proxy forwards new connections to that
+// address.
 func (l *lobby) serve() {
 	s, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -83,7 +84,7 @@ func (l *lobby) serve() {
 	l.Cleanup(func() { s.Close() })
 }
 
-// visit is a connection of a peer.
+// visit is a peer's connection to the lobby's proxy.
 type visit struct {
 	*lobby
 	net.Conn

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// plugged is a server on a network.
+// plugged is a stub server that a test can unplug from its network and plug in again.
 type plugged struct {
 	*stub
 	off bool

@@ -29,7 +29,7 @@ func TestMonitorTellsWhatNodesExecute(t *testing.T) {
 		if err := c1.Nodes[1].Set(ctx, "other", "1", 0).Err(); err != nil {
 			return err
 		}
-		if err := c0.Nodes[0].Ping(ctx).Err(); err != nil { // after the answer, n0 has reported the commands before
+		if err := c0.Nodes[0].Ping(ctx).Err(); err != nil { // then n0 has logged all earlier commands
 			return err
 		}
 		nodes := e.(testbed.Nodes)

@@ -53,7 +53,7 @@ func serverOf(ctx context.Context, e testbed.Env, node int) (pid int, err error)
 	return strconv.Atoi(info["Server"]["process_id"])
 }
 
-// mustServerOf is serverOf, but fails the test on an error.
+// mustServerOf returns the process id of a node's server, and ends the test on an error.
 func mustServerOf(ctx context.Context, t *testing.T, e testbed.Env, node int) int {
 	t.Helper()
 	pid, err := serverOf(ctx, e, node)

@@ -85,7 +85,7 @@ type stage struct {
 	seen []string
 }
 
-// stop is the panic that ends a scenario.
+// stop is the value with which must and do panic to end a scenario.
 type stop struct{ error }
 
 // must ends the scenario on an error.

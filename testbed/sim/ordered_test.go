@@ -77,7 +77,8 @@ func TestWhoDialsForItselfIsServedInOrderToo(t *testing.T) {
 	}
 }
 
-// A connection must not be exchanged for one whose session differs.
+// The simulation may exchange idle connections of a client. It must not exchange a connection in a
+// transaction for another one, because their sessions differ.
 func TestAConnectionInATransactionKeepsItsPlace(t *testing.T) {
 	in(t, testbed.Setup{Seed: 5}, func(ctx context.Context, w *simulation) error {
 		p := w.pool(0)

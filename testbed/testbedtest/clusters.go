@@ -34,7 +34,7 @@ var clustered = testbed.Setup{Topology: testbed.Cluster, CommandTimeout: 5 * tim
 // Keys in slots of the first and the second master.
 const first, second = "lock-0", "lock-1"
 
-// shared returns a client's go-redis client of the cluster.
+// shared returns the go-redis client through which a client process uses the cluster.
 func (w *testEnv) shared(client int) *redis.ClusterClient {
 	return w.Client(client).Locks().Nodes[0].(*redis.ClusterClient)
 }
@@ -48,13 +48,13 @@ func (w *testEnv) gets(client int, key, want string) {
 	}
 }
 
-// put sets a key of a cluster.
+// put sets a key of the cluster as the client, with a TTL of an hour.
 func (w *testEnv) put(client int, key, value string) {
 	w.Helper()
 	w.must(w.shared(client).Set(w.ctx, key, value, time.Hour).Err())
 }
 
-// masters checks which nodes are the masters.
+// masters checks that exactly these nodes are the cluster's masters.
 func (w *testEnv) masters(want ...string) {
 	w.Helper()
 	if got := w.List(); !slices.Equal(got, want) {

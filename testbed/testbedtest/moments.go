@@ -94,9 +94,9 @@ func toldJump(s suite) {
 	})
 }
 
-// toldLoss checks the moment at which strike calls told, which reports the loss of the key.
-// The node must have answered every increment of the lost key before that moment. Every
-// increment of the new key must arrive after it.
+// toldLoss checks a fault that loses the key. strike injects the fault, and calls told to report
+// the loss. The node must have answered every increment of the lost key before that call. Every
+// increment of the new key must arrive after the call.
 func (s suite) toldLoss(strike func(w *testEnv, told func() error) error) {
 	ran, told := s.hammer(strike)
 	anew := 0

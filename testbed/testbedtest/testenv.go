@@ -113,7 +113,7 @@ func (w *testEnv) Keys(ctx context.Context, node string) ([]history.KeyState, er
 // List implements testbed.Inspector.
 func (w *testEnv) List() []string { return w.inspector.List() }
 
-// stop is the panic that ends a body.
+// stop is the value with which must panics to end a body.
 type stop struct{ error }
 
 // must ends the body if err is not nil. Call it only in the body's own goroutine. It does
@@ -124,7 +124,8 @@ func (w *testEnv) must(err error) {
 	}
 }
 
-// redis returns a client's go-redis client of the node with this index in locks.Client.Nodes.
+// redis returns the go-redis client with which a client process uses the node. node is an index of
+// locks.Client.Nodes.
 func (w *testEnv) redis(client, node int) *redis.Client {
 	return w.Client(client).Locks().Nodes[node].(*redis.Client)
 }

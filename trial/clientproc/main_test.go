@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play runs this process as a client.
+// play makes this process a client process: it joins the trial and runs the scene that the client's
+// job names.
 func play(ctx context.Context) error {
 	s, err := Join(ctx)
 	if err != nil {
@@ -55,7 +56,7 @@ func play(ctx context.Context) error {
 	return nil
 }
 
-// scenes are the tasks of client processes.
+// scenes maps the job of a client process, such as "write", to what the process then does.
 var scenes = map[string]func(context.Context, *Session) error{
 	"write": func(ctx context.Context, s *Session) error {
 		if err := s.Step(ctx, "acquire"); err != nil {

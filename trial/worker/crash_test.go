@@ -11,7 +11,7 @@ import (
 )
 
 // If the trial's process died in one run and not in the other, the result of the surviving run
-// counts. It says how the other process died.
+// counts. The result says how the other process died.
 func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	t.Setenv("LOCKSTORM_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
 	p := forked(t, 1)
@@ -29,7 +29,7 @@ func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	}
 }
 
-// once panics at its first call with a directory, which it creates; later calls return.
+// once panics if the directory does not exist yet, and makes it; so only the first call panics.
 func once(dir string) {
 	if err := os.Mkdir(dir, 0o777); err == nil {
 		panic("once")

@@ -53,7 +53,7 @@ func Gamble(rng Dice, claims history.Claims) history.Evidence {
 	return history.Evidence{Ops: g.ops, Claims: g.claims}
 }
 
-// gambler makes one random history.
+// gambler plays the clients and the referee of one random history.
 type gambler struct {
 	rng     Dice
 	claims  history.Claims
@@ -183,7 +183,7 @@ func (g *gambler) complete(p *player) {
 	}
 }
 
-// fence returns the next fence or, with a quarter of the probability g.errs, an old one.
+// fence returns the lock's next fence or, with a probability of errs/4, an old fence.
 func (g *gambler) fence(lock string) int64 {
 	if g.rng.Float64() < g.errs/4 {
 		return g.fences[lock] - int64(g.rng.IntN(3))

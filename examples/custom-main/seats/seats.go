@@ -19,7 +19,7 @@ var (
 	ErrExpired = errors.New("the lock on the seat has expired")
 )
 
-// Lock is an acquired lock.
+// Lock is the lock on one seat, as returned by Reserve.
 type Lock struct {
 	rdb        *redis.Client
 	key, token string
@@ -39,7 +39,7 @@ func Reserve(ctx context.Context, rdb *redis.Client, seat string, ttl time.Durat
 	return l, nil
 }
 
-// Until returns the end of the lease. The seller stops at that instant.
+// Until returns the end of the lease. The seller of the seat must stop at that instant.
 func (l *Lock) Until() time.Time { return l.until }
 
 var compareAndDelete = redis.NewScript(`

@@ -13,7 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// etcdWaiter is concurrency.Mutex of etcd 3.4, on Redis: a queue of sessions, each with a lease.
+// etcdWaiter is a bug in concurrency.Mutex of etcd 3.4: after waiting in the queue, a client takes
+// the lock without checking that its own lease has not ended. In this port the queue is on Redis.
 var etcdWaiter = bug.Bug{
 	Name:     "etcd-waiter",
 	Title:    "etcd-io/etcd #11456",

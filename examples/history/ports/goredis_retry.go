@@ -11,8 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// goredisRetry is SETNX as r3c, a C++ client, sent it. go-redis does the same unless MaxRetries is
-// -1 (redis/go-redis #2985).
+// goredisRetry is a bug in r3c, a C++ client: if the reply to SETNX is lost, r3c sends SETNX again,
+// and the second reply says that the lock is taken, by the caller itself. go-redis does the same
+// unless MaxRetries is -1 (redis/go-redis #2985).
 var goredisRetry = bug.Bug{
 	Name:     "r3c-retry",
 	Title:    "eyjian/r3c #17",

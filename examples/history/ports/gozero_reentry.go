@@ -15,7 +15,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// gozeroReentry is RedisLock of go-zero 1.3.1, core/stores/redis/redislock.go.
+// gozeroReentry is a bug in RedisLock of go-zero 1.3.1, core/stores/redis/redislock.go: a re-entry
+// only increases a local counter, so it succeeds even after the lease has ended.
 var gozeroReentry = bug.Bug{
 	Name:     "go-zero-reentry",
 	Title:    "zeromicro/go-zero #1704",

@@ -13,7 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// hieroQueue is RedisLockStrategy of the Hiero JSON-RPC relay 0.74.
+// hieroQueue is a bug in RedisLockStrategy of the Hiero JSON-RPC relay 0.74: a client that dies
+// while it is the first in the queue keeps all others out for ever.
 var hieroQueue = bug.Bug{
 	Name:     "hiero-queue",
 	Title:    "hiero-ledger/hiero-json-rpc-relay #4726",

@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// hieroRejoin is RedisLockStrategy of the Hiero JSON-RPC relay 0.76.
+// hieroRejoin is a bug in RedisLockStrategy of the Hiero JSON-RPC relay 0.76: a waiting client that
+// another client removed from the queue, for example after a pause, waits for ever for its turn.
 var hieroRejoin = bug.Bug{
 	Name:     "hiero-rejoin",
 	Title:    "hiero-ledger/hiero-json-rpc-relay #5287",

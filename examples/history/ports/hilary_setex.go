@@ -9,7 +9,9 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// hilarySetEx is the locking of Apereo OAE's Hilary 4.2.1, node_modules/oae-util/lib/locking.js.
+// hilarySetEx is a bug in the locking of Apereo OAE's Hilary 4.2.1,
+// node_modules/oae-util/lib/locking.js: a client that fails to acquire takes a missing key for a
+// key without a TTL, and writes it again, so that a released lock comes back.
 var hilarySetEx = bug.Bug{
 	Name:     "hilary-setex",
 	Title:    "oaeproject/Hilary #793",

@@ -9,7 +9,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// laravelExpire is RedisLock of Laravel 6.11, src/Illuminate/Cache/RedisLock.php.
+// laravelExpire is a bug in RedisLock of Laravel 6.11, src/Illuminate/Cache/RedisLock.php: a
+// process that dies between SETNX and EXPIRE leaves the lock locked for ever.
 var laravelExpire = bug.Bug{
 	Name:     "laravel-expire",
 	Title:    "laravel/framework #31166",

@@ -9,7 +9,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// leshanRelease is RedisLock of Eclipse Leshan 1.0.0.
+// leshanRelease is a bug in RedisLock of Eclipse Leshan 1.0.0: the release compares by GET and
+// deletes by DEL, so that it can delete the next holder's key.
 var leshanRelease = bug.Bug{
 	Name:     "leshan-release",
 	Title:    "eclipse-leshan/leshan #837",

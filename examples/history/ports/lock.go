@@ -29,7 +29,7 @@ func on(lockOn func(rdb *redis.Client) lock) locktest.Subject {
 	return timed(func(rdb *redis.Client, _ func() time.Time) lock { return lockOn(rdb) })
 }
 
-// timed is on for a lock that reads the wall clock.
+// timed makes a Subject of a lock that also reads the client's wall clock, by calling now.
 func timed(lockOn func(rdb *redis.Client, now func() time.Time) lock) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
@@ -67,7 +67,7 @@ func acquired(ctx context.Context, l lock, c *locktest.Client, key string, ttl t
 	return held, nil
 }
 
-// unless returns err if err is not nil. Otherwise it returns no if ok is false, else nil.
+// unless returns err if err is not nil, the error no if ok is false, and otherwise nil.
 func unless(ok bool, err, no error) error {
 	if err == nil && !ok {
 		return no
@@ -116,7 +116,8 @@ func deleteAny(rdb *redis.Client) func(context.Context, string, string) (bool, e
 	return func(ctx context.Context, key, _ string) (bool, error) { return did(rdb.Del(ctx, key).Result()) }
 }
 
-// getThenDelete releases the lock in two commands.
+// getThenDelete releases the lock by a GET that compares the token, and then a DEL. The key may get
+// another owner between the two commands.
 func getThenDelete(rdb *redis.Client) func(context.Context, string, string) (bool, error) {
 	return func(ctx context.Context, key, token string) (bool, error) {
 		if owner, err := get(ctx, rdb, key); owner != token || err != nil {

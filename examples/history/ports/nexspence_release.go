@@ -6,7 +6,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// nexspenceRelease is RedisLocker of Nexspence, internal/distlock/redis.go.
+// nexspenceRelease is a bug in RedisLocker of Nexspence, internal/distlock/redis.go: the release
+// deletes the key without comparing the token, and so may delete the next holder's key.
 var nexspenceRelease = bug.Bug{
 	Name:     "nexspence-release",
 	Title:    "nexspence/nexspence #223",

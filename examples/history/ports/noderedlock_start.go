@@ -9,8 +9,9 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// noderedlockStart is Redlock.acquire of node-redlock 5.0.0-beta.2, src/index.ts, with its ten
-// retries, 200 ms apart.
+// noderedlockStart is a bug in Redlock.acquire of node-redlock 5.0.0-beta.2, src/index.ts, with its
+// ten retries, 200 ms apart: the lease counts from the first attempt, and not from the attempt that
+// succeeds.
 var noderedlockStart = bug.Bug{
 	Name:     "node-redlock-start",
 	Title:    "mike-marcacci/node-redlock #299",

@@ -6,7 +6,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// potteryElapsed is Redlock.acquire of Pottery 0.42, pottery/redlock.py.
+// potteryElapsed is a bug in Redlock.acquire of Pottery 0.42, pottery/redlock.py: the validity does
+// not subtract the time that the acquire took.
 var potteryElapsed = bug.Bug{
 	Name:     "pottery-elapsed",
 	Title:    "brainix/pottery 2e0f01e",

@@ -9,7 +9,9 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// pythonredislockExtend is Lock.extend of python-redis-lock in November 2015 (never released).
+// pythonredislockExtend is a bug in Lock.extend of python-redis-lock in November 2015 (never
+// released): it does not compare the token, so a client whose lease has ended prolongs the next
+// holder's lease.
 var pythonredislockExtend = bug.Bug{
 	Name:     "python-redis-lock-extend",
 	Title:    "ionelmc/python-redis-lock #31",

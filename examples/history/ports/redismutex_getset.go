@@ -12,7 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redismutexGetSet is Redis::Mutex of redis-mutex 2.1.0, lib/redis/mutex.rb.
+// redismutexGetSet is a bug in Redis::Mutex of redis-mutex 2.1.0, lib/redis/mutex.rb: a client
+// whose SETNX failed takes a missing key for an expired lease, and its GETSET may overwrite the
+// value of a client that has just acquired the lock.
 var redismutexGetSet = bug.Bug{
 	Name:     "redis-mutex-getset",
 	Title:    "kenn/redis-mutex #6",
@@ -28,7 +30,7 @@ var redismutexGetSet = bug.Bug{
 // mutex is a lock whose key holds the end of the lease. If again is set and the key is gone after a
 // failed SETNX, the client sends SETNX again.
 func mutex(rdb *redis.Client, now func() time.Time, again bool) lock {
-	var ends sync.Map // by token
+	var ends sync.Map // the end of each lease, by token
 	return lock{
 		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 			start := now()

@@ -12,7 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redisobjectsUnits is Redis::Lock of redis-objects 1.4.2, lib/redis/lock.rb.
+// redisobjectsUnits is a bug in Redis::Lock of redis-objects 1.4.2, lib/redis/lock.rb: milliseconds
+// are taken for seconds, so that for a thousand leases a holder considers the key its own and
+// deletes it at the release.
 var redisobjectsUnits = bug.Bug{
 	Name:     "redis-objects-units",
 	Title:    "nateware/redis-objects #234",
@@ -32,7 +34,7 @@ var redisobjectsUnits = bug.Bug{
 // untilEnd is a lock whose release sends DEL only within leases*TTL of the acquire, by the client's
 // own clock.
 func untilEnd(rdb *redis.Client, now func() time.Time, leases time.Duration) lock {
-	var ends sync.Map // by token
+	var ends sync.Map // by token: until when a release sends DEL
 	return lock{
 		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 			ends.Store(token, now().Add(ttl*leases))

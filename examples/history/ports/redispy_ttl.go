@@ -9,7 +9,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// redispyTTL is LuaLock.do_acquire of redis-py, redis/lock.py, in December 2014 (never released).
+// redispyTTL is a bug in LuaLock.do_acquire of redis-py, redis/lock.py, in December 2014 (never
+// released): a lock with a timeout is set without a TTL.
 var redispyTTL = bug.Bug{
 	Name:     "redis-py-ttl",
 	Title:    "redis/redis-py 2139d81",

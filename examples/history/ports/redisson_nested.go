@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redissonNested is RReadWriteLock of Redisson 2.9.2.
+// redissonNested is a bug in RReadWriteLock of Redisson 2.9.2: if a writer also acquires the read
+// lock and releases it, the release removes the write lock too.
 var redissonNested = bug.Bug{
 	Name:     "redisson-nested",
 	Title:    "redisson/redisson #891",

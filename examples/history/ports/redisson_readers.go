@@ -10,7 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redissonReaders is RReadLock of Redisson 3.11.0.
+// redissonReaders is a bug in RReadLock of Redisson 3.11.0: a reader that asks for a short lease
+// shortens the leases of the other readers.
 var redissonReaders = bug.Bug{
 	Name:     "redisson-readers",
 	Title:    "redisson/redisson #2144",

@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redissonRenewal is RLock of Redisson 2.3.0, without re-entry.
+// redissonRenewal is a bug in RLock of Redisson 2.3.0: the watchdog renews the key without checking
+// its owner, so it may keep the next holder's lock alive. This port has no re-entry.
 var redissonRenewal = bug.Bug{
 	Name:     "redisson-renewal",
 	Title:    "redisson/redisson #597",

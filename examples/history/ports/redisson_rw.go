@@ -37,7 +37,7 @@ func (l redissonRW) client(c *locktest.Client) rwClient {
 	return rwClient{l, rdb, rand.Text() + ":1"}
 }
 
-// subject is the lock as readers and writers use it.
+// subject returns the lock as a Subject: readers acquire it by read, writers by write.
 func (l redissonRW) subject() locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		own := l.client(c)
@@ -58,7 +58,7 @@ func (l rwClient) write(ctx context.Context, c *locktest.Client, key string, ttl
 	return l.acquire(ctx, c, key, ttl, rwMode{l.acquireWrite, l.releaseWrite, l.renewWrite})
 }
 
-// rwMode has the scripts of readers or of writers.
+// rwMode has the three scripts with which readers, or writers, use the lock.
 type rwMode struct{ acquire, release, renew *redis.Script }
 
 // acquire makes one attempt. The holder's deadline is the end of the requested lease; with a
@@ -98,7 +98,7 @@ var (
 		releaseRead: releaseReader(`return 1`, ``), releaseWrite: releaseWriter(`return 1`),
 	}
 	redisson293 = redisson292.but(func(l *redissonRW) { l.releaseRead = releaseReader(`return 1`, keepWriter) })
-	// redisson355 is the lock of 2.10.5 and 3.5.5.
+	// redisson355 is the lock of Redisson 2.10.5 and 3.5.5.
 	redisson355 = redisson293.but(func(l *redissonRW) {
 		l.acquireWrite = acquireWriter(`redis.call('pexpire', KEYS[1], redis.call('pttl', KEYS[1]) + ARGV[1])`)
 	})
@@ -116,7 +116,7 @@ const (
 	keepWriter = `if mode == 'write' then return 0 end`    // a writer that has read too stays the writer
 )
 
-// but returns a copy of the lock with one change.
+// but returns a copy of the lock to which change has been applied.
 func (l redissonRW) but(change func(*redissonRW)) redissonRW {
 	change(&l)
 	return l
@@ -259,7 +259,8 @@ end
 return 1`)
 }
 
-// rwAcquire makes one attempt for a client process, as rwClient.read does.
+// rwAcquire makes one attempt to acquire the lock, as rwClient.read does; own is the client
+// process.
 type rwAcquire func(own rwClient, ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error)
 
 // nested makes a Subject of a lock that a client process acquires again while it holds the lock.

@@ -9,7 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redissonShorter is RWriteLock of Redisson 3.5.4.
+// redissonShorter is a bug in RWriteLock of Redisson 3.5.4: a writer that acquires the lock again,
+// for a shorter time, shortens the lease that it has.
 var redissonShorter = bug.Bug{
 	Name:     "redisson-shorter",
 	Title:    "redisson/redisson #1110",

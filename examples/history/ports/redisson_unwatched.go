@@ -6,7 +6,9 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redissonUnwatched is RReadLock of Redisson 3.8.0, with its watchdog.
+// redissonUnwatched is a bug in RReadLock of Redisson 3.8.0, with its watchdog: the watchdog does
+// not renew the keys with the ends of the readers' leases, so a reader that leaves may remove the
+// lock of the others.
 var redissonUnwatched = bug.Bug{
 	Name:     "redisson-unwatched",
 	Title:    "redisson/redisson #1604",

@@ -6,7 +6,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redissonZombies is RReadLock of Redisson 4.3, with its watchdog.
+// redissonZombies is a bug in RReadLock of Redisson 4.3, with its watchdog: a reader's watchdog
+// renews the leases of all readers, also of dead ones.
 var redissonZombies = bug.Bug{
 	Name:     "redisson-zombies",
 	Title:    "redisson/redisson #7098",

@@ -6,7 +6,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// redlockgoElapsed is RedLock.Lock of redlock-go in December 2014, redlock/redlock.go.
+// redlockgoElapsed is a bug in RedLock.Lock of redlock-go in December 2014, redlock/redlock.go: the
+// validity subtracts the seconds that the acquire took from a lease in milliseconds.
 var redlockgoElapsed = bug.Bug{
 	Name:     "redlock-go-elapsed",
 	Title:    "amyangfei/redlock-go 9ced80a",

@@ -11,7 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redlocknetUnlock is RedLock of RedLock.net 2.2.0 on one node, RedLockNet.SERedis/RedLock.cs.
+// redlocknetUnlock is a bug in RedLock of RedLock.net 2.2.0, RedLockNet.SERedis/RedLock.cs: an
+// extension that runs during the release sets the key again, so that the released lock comes back.
+// This port has one node.
 var redlocknetUnlock = bug.Bug{
 	Name:     "redlock-net-unlock",
 	Title:    "samcook/RedLock.net #64",

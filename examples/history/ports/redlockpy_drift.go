@@ -6,7 +6,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// redlockpyDrift is Redlock.lock of redlock-py 1.0.2, redlock/__init__.py.
+// redlockpyDrift is a bug in Redlock.lock of redlock-py 1.0.2, redlock/__init__.py: the validity
+// adds the allowance for clock drift instead of subtracting it.
 var redlockpyDrift = bug.Bug{
 	Name:     "redlock-py-drift",
 	Title:    "SPSCommerce/redlock-py #3",

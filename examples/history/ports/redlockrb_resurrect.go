@@ -9,7 +9,9 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// redlockrbResurrect is Client.lock with extend: of redlock-rb 0.1.6, lib/redlock/client.rb.
+// redlockrbResurrect is a bug in Client.lock with extend: of redlock-rb 0.1.6,
+// lib/redlock/client.rb: extending sets a missing key, so that it succeeds after the lease has
+// ended.
 var redlockrbResurrect = bug.Bug{
 	Name:     "redlock-rb-resurrect",
 	Title:    "leandromoreira/redlock-rb #36",

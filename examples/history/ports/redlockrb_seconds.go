@@ -9,7 +9,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// redlockrbSeconds is Client.lock with extend_life: of redlock-rb 0.1.8, lib/redlock/client.rb.
+// redlockrbSeconds is a bug in Client.lock with extend_life: of redlock-rb 0.1.8,
+// lib/redlock/client.rb: extending passes milliseconds to EXPIRE, which takes them for seconds.
 var redlockrbSeconds = bug.Bug{
 	Name:     "redlock-rb-seconds",
 	Title:    "leandromoreira/redlock-rb #44",

@@ -14,7 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redsyncValidity is Mutex.Extend of redsync 4.3, mutex.go.
+// redsyncValidity is a bug in Mutex.Extend of redsync 4.3, mutex.go: it reports success even if it
+// took longer than the lease.
 var redsyncValidity = bug.Bug{
 	Name:     "redsync-validity",
 	Title:    "go-redsync/redsync #71",

@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// retoolsClock is Lock of retools 0.3, retools/lock.py.
+// retoolsClock is a bug in Lock of retools 0.3, retools/lock.py: each client decides by its own
+// clock whether a lease has ended, so a client with a fast clock takes a held lock.
 var retoolsClock = bug.Bug{
 	Name:     "retools-clock",
 	Title:    "bbangert/retools #18",

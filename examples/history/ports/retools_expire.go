@@ -13,7 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// retoolsExpire is Lock of retools 0.2, retools/lock.py.
+// retoolsExpire is a bug in Lock of retools 0.2, retools/lock.py: EXPIRE gets the time at which the
+// lease ends instead of its duration, so that no key expires.
 var retoolsExpire = bug.Bug{
 	Name:     "retools-expire",
 	Title:    "bbangert/retools b817891",
@@ -30,10 +31,10 @@ var retoolsExpire = bug.Bug{
 
 // byTimestamp is a lock whose key holds the end of the lease by its owner's clock, as the
 // documentation of SETNX describes it. A client whose own clock says that the lease has ended
-// replaces the value by GETSET. The key also expires. It does so after the lease or, if absolute is
-// set, after as many seconds as have passed from 1970 to the lease's end.
+// replaces the value by GETSET. The key's TTL is the lease. If absolute is set, the TTL is the
+// number of seconds from 1970 to the lease's end, so that the key hardly ever expires.
 func byTimestamp(rdb *redis.Client, now func() time.Time, absolute bool) lock {
-	var starts sync.Map // the grants, by token
+	var starts sync.Map // the start and the TTL of each lease, by token
 	expire := func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 		starts.Store(token, grant{now(), ttl})
 		if absolute {
@@ -72,7 +73,7 @@ type grant struct {
 	ttl   time.Duration
 }
 
-// stamp writes a time as the value of a key; ended reads it.
+// stamp writes a time as the value of a key.
 func stamp(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
 // ended reports whether a lease is over at the time now. A missing value counts as over.

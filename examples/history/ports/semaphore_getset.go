@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// semaphoreGetSet is the mutex around release_stale_locks! of redis-semaphore 0.3.0 (Ruby),
-// lib/redis/semaphore.rb.
+// semaphoreGetSet is a bug in the mutex around release_stale_locks! of redis-semaphore 0.3.0
+// (Ruby), lib/redis/semaphore.rb: every attempt sends GETSET, which removes the TTL of the key.
 var semaphoreGetSet = bug.Bug{
 	Name:     "redis-semaphore-getset",
 	Title:    "dv/redis-semaphore #23",
@@ -38,7 +38,7 @@ var semaphoreGetSet = bug.Bug{
 
 // expiring is the fixed lock: its key has no TTL and holds the end of the lease.
 func expiring(rdb *redis.Client, now func() time.Time) lock {
-	var ends sync.Map // by token
+	var ends sync.Map // the end of each lease, by token
 	return lock{
 		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 			start, end := now(), now().Add(ttl+time.Second)

@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// semaphoreReacquire is Mutex of redis-semaphore 5.3.0, src/mutex/refresh.ts.
+// semaphoreReacquire is a bug in Mutex of redis-semaphore 5.3.0, src/mutex/refresh.ts: a refresh
+// sets a missing key again, so a holder whose lease has ended does not learn that it lost the lock.
 var semaphoreReacquire = bug.Bug{
 	Name:     "redis-semaphore-reacquire",
 	Title:    "swarthy/redis-semaphore 3f70489",

@@ -12,7 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// servicestackGetSet is RedisLock of ServiceStack.Redis 4.0.42, src/ServiceStack.Redis/RedisLock.cs.
+// servicestackGetSet is a bug in RedisLock of ServiceStack.Redis 4.0.42,
+// src/ServiceStack.Redis/RedisLock.cs: if two clients find an expired lease, the one whose GETSET
+// comes second gives up, but leaves its value in the key.
 var servicestackGetSet = bug.Bug{
 	Name:     "servicestack-getset",
 	Title:    "ServiceStack/ServiceStack.Redis #215",

@@ -9,7 +9,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// shedlockUnlock is JedisLockProvider of ShedLock 6.6.1.
+// shedlockUnlock is a bug in JedisLockProvider of ShedLock 6.6.1: unlock and extend do not compare
+// the token, so they may delete or take over the next holder's key.
 var shedlockUnlock = bug.Bug{
 	Name:     "shedlock-unlock",
 	Title:    "lukas-krecan/ShedLock #2583",

@@ -8,7 +8,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// springUnlink is RedisLockRegistry of Spring Integration 6.2.0-M1.
+// springUnlink is a bug in RedisLockRegistry of Spring Integration 6.2.0-M1: unlock compares by GET
+// and deletes by UNLINK, so that it can delete the next holder's key.
 var springUnlink = bug.Bug{
 	Name:     "spring-unlink",
 	Title:    "spring-projects/spring-integration #8699",

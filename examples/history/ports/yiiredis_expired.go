@@ -12,7 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// yiiredisExpired is ARedisMutex of YiiRedis, ARedisMutex.php.
+// yiiredisExpired is a bug in ARedisMutex of YiiRedis, ARedisMutex.php: a client that finds an
+// expired lease takes the lock without writing to Redis, so several clients may take it at once.
 var yiiredisExpired = bug.Bug{
 	Name:     "yiiredis-expired",
 	Title:    "phpnode/YiiRedis #18",
@@ -30,7 +31,7 @@ var yiiredisExpired = bug.Bug{
 // arMutex is a lock whose key holds the end of the lease. If replace is set, a client replaces an
 // expired value by GETSET.
 func arMutex(rdb *redis.Client, now func() time.Time, replace bool) lock {
-	var ends sync.Map // by token
+	var ends sync.Map // the end of each lease, by token
 	return lock{
 		acquire: func(ctx context.Context, key, token string, ttl time.Duration) (bool, error) {
 			end := stamp(now().Add(ttl))

@@ -102,7 +102,7 @@ func (t *Tape) Unknown(client int, f string, start, done float64) {
 	})
 }
 
-// Release adds a release that ends with typ.
+// Release adds a release that completes with typ. If typ is history.Fail, the reason is NotHeld.
 func (t *Tape) Release(client int, start, done float64, typ history.Type) {
 	t.Op(client, history.FRelease, start, done, typ, func(o *history.Op) {
 		if typ == history.Fail {
@@ -116,7 +116,8 @@ func (t *Tape) ReleaseMode(client int, mode history.Mode, start, done float64) {
 	t.Op(client, history.FRelease, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
 }
 
-// Touch adds a read or a write of the guarded resource.
+// Touch adds a read or a write of the guarded resource (history.FRead or FWrite). It takes one
+// millisecond.
 func (t *Tape) Touch(client int, f string, at float64, value ...int64) {
 	t.seq++
 	seq := t.seq
@@ -161,7 +162,8 @@ func Link(from, to string, d history.Direction) []history.Link {
 	return []history.Link{{From: from, To: to, Direction: d}}
 }
 
-// Event adds an event of the nemesis.
+// Event adds an event of the nemesis, such as history.FCrash, at a time in milliseconds. change, if
+// not nil, sets further fields of the entry.
 func (t *Tape) Event(f string, at float64, change func(*history.Op)) {
 	op := history.Op{Time: MS(at), Process: history.Nemesis, Client: history.NoClient, Type: history.Info, F: f}
 	if change != nil {

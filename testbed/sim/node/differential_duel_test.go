@@ -55,7 +55,7 @@ var errStraddled = errors.New("the millisecond changed during a command")
 // with different data.
 var errDiverged = errors.New("listed: the nodes now differ")
 
-// sessions is the number of sessions on each node.
+// sessions is the number of sessions that a duel opens on each of the two nodes.
 const sessions = 3
 
 // duel runs scripts of commands on a real node and on a simulated node, and compares them.

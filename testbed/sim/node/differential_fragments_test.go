@@ -174,8 +174,8 @@ func (s *script) call(t *rapid.T) []step {
 	}
 }
 
-// everyRecipeScript returns scripts of commands that call every recipe's script, so that
-// comparing it does not depend on chance.
+// everyRecipeScript returns scripts of commands that call every recipe's script, so that each one
+// is compared whatever rapid draws.
 func everyRecipeScript(scripts []*script) [][]step {
 	var all [][]step
 	for _, s := range scripts {

@@ -190,8 +190,9 @@ func edges(t *testing.T, d *duel, total *coverage) {
 	}
 }
 
-// edge runs one command on a key and aims at the instant that is left milliseconds before the
-// key's deadline. It notes in seen how many milliseconds before the deadline the command ran.
+// edge sets a key with a deadline and runs the command look on the key, if possible exactly left
+// milliseconds before the deadline. It notes in seen how many milliseconds before the deadline the
+// command really ran.
 func (d *duel) edge(look []string, left int64, total *coverage, seen map[int64]bool) error {
 	for range attempts {
 		d.count = newCoverage()

@@ -113,8 +113,8 @@ func typed(t *rapid.T) []step {
 // everyRecipeScript.
 const examples = 60
 
-// everyCommand returns scripts that call each command on keys of all types, so that comparing
-// a command does not depend on chance.
+// everyCommand returns scripts that call each command on keys of all types, so that each one is
+// compared whatever rapid draws.
 func everyCommand() [][]step {
 	var scripts [][]step
 	for _, name := range slices.Concat(names, otherNames) {
