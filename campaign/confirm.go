@@ -114,9 +114,10 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	})
 }
 
-// more returns up to Config.Trials further candidates for each wanted flaw, starting with those
-// that have run least often. Without again, it leaves out candidates that have already run. For an
-// idle cell in which no flaw is sought, it returns the next drawn trials.
+// more returns the trials of another round. For each sought flaw that wanted accepts, it takes up to
+// Config.Trials candidates, those that have run least often first. If again is false, it leaves out
+// candidates that have already run. For a cell in which no flaw is sought and that idle accepts, it returns
+// the next drawn trials.
 func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) []job {
 	return f.each(p, cells, func(c plannedCell) (specs []trial.Spec) {
 		sought, candidates := f.candidates(c)

@@ -118,9 +118,9 @@ func (rp *replay) mayLoseKey(op history.Op, node, key string) bool {
 	return false
 }
 
-// loss describes how nodes lose keys in one kind of event. ended is the fact about a grant that the
-// event ended. premise is the premise that the event breaks, and but is the fact that contradicts
-// the premise.
+// loss describes how nodes lose keys in one kind of event. The field ended is the fact that the event ended
+// a grant; premise is the premise that the event breaks; the field but is the fact that contradicts this
+// premise.
 type loss struct {
 	ended   account.What
 	premise account.Premise
