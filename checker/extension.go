@@ -12,11 +12,11 @@ import (
 )
 
 // extension decides whether every successful extension came in time. An extension came too late if another
-// client was granted the lock between the extending client's previous success and the extension. To be
-// certain, the other client's acquire must have been
+// client was granted the lock since the extending client's latest successful acquire or extension. The
+// other client's acquire must have been
 //
-//   - invoked after the reply to the extending client's latest successful acquire or extension, and
-//   - answered before the extension was invoked.
+//   - invoked after the reply to that acquire or extension, and
+//   - answered before the late extension was invoked.
 //
 // If operations overlap, or an acquire of unknown outcome may have renewed the lease, the oracle finds
 // nothing.

@@ -165,12 +165,14 @@ func (rp *replay) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Ter
 	return nil
 }
 
-// unowned reports whether the sender of a renewal was not responsible for the grant. Either
-// the grant was another client's, or the sender no longer attended to its own grant when it sent the
-// renewal. The time of sending counts, even if the renewal arrived late. A client prolonged
-// its own grant if its command put a grant on the key, or if it was acquiring the lock
-// again. If readers share a key, a reader that never learnt whether it was let in may have
-// prolonged its own grant, too.
+// unowned reports whether the sender of a renewal was not responsible for the grant: the grant was another
+// client's, or the sender no longer attended to its own grant when it sent the renewal. The time of sending
+// counts, even if the renewal arrived late. unowned returns false in three cases, in which a client may
+// have prolonged its own grant:
+//
+//   - The command put a grant on the key.
+//   - The client was acquiring the lock again.
+//   - Readers share the key, and the client is a reader that never learnt whether it was let in.
 func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	if t.Cmd < 0 || t.Cmd != l.Cmd && rp.enters(t.Cmd, l.Key) {
 		return false

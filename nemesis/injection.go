@@ -72,9 +72,9 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	return name, key
 }
 
-// clients returns the clients that the action strikes: its Others without the client at its Point
-// or, if the action has no Others, only the client at its Point. Without a Point, the action's
-// Client takes the place of the client at Point.
+// clients returns the clients that the action strikes. If the action has Others, these are the Others
+// without the client at its Point. Without Others, it is only the client at its Point. If the action has no
+// Point, its Client takes the place of the client at Point.
 func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {
