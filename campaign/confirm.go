@@ -278,9 +278,9 @@ func (p *planner) here(c plannedCell, s trial.Spec) trial.Spec {
 	return s
 }
 
-// insist runs up to tries rounds of more trials for every sought flaw that its cell has not shown.
-// Then it runs up to lastTries further rounds, for fewer flaws: those that no cell has shown, and
-// those of cells that have shown none of their sought flaws.
+// tries is the maximum number of rounds in which insist runs more trials for every sought flaw that its
+// cell has not shown. lastTries is the maximum number of rounds after these, for fewer flaws: those that no
+// cell has shown, and those of cells that have shown none of their sought flaws.
 const (
 	tries     = 2
 	lastTries = 4

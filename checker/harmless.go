@@ -95,7 +95,7 @@ func (rp *replay) records() map[keyspace.KeyPlace]bool {
 //     had released the lock before.
 //
 // A place counts as the lock itself if several clients were granted the lock there, and no grant
-// there was made while another client had one.
+// there was made while another client had a grant there.
 func (rp *replay) ownerRecords() {
 	candidates := map[keyspace.KeyPlace]bool{}
 	for _, g := range rp.Grants {

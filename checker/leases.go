@@ -318,9 +318,9 @@ func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reaso
 	return reason{}, false
 }
 
-// foreclosed finds the owner's renewal that came too late only because the node's clock had
-// jumped: without the jump the key would still have existed. The renewal may also be a
-// command that put the owner's value there.
+// foreclosed finds the owner's renewal that came too late only because the node's clock had jumped: without
+// the jump the key would still have existed. A command that put the owner's value in the key may also count
+// as a renewal.
 func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
 	if last.Moved >= 0 {
 		return 0, false

@@ -21,9 +21,10 @@ type Known struct {
 // that works for longer than a lease that nobody renews. A violation that Limits does not list
 // breaks a promise, or a property that the lock's own commands could have kept.
 //
-// If a node's clock is set back, a key without an owner keeps others out for longer. Such a key
-// usually needs a second fault. It needs none if a lock stores the end of a lease in the key's
-// value and lets the next client take over an expired lease.
+// If a node's clock is set back, a key without an owner keeps others out for longer. As a
+// rule, such a key needs a second fault, such as a crash of its owner. No second fault is needed if
+// the lock stores the end of a lease in the key's value and lets the next client take over an
+// expired lease.
 //
 // All returned flaws are of kind Limit. They may show under the faults in Also; Faults is empty, so
 // no run has to find them.

@@ -66,8 +66,8 @@ func orphanedQuorum() []Flaw {
 		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
 }
 
-// redlockNodeTimeout returns how long the client waits for one node. D3 names 5 to 50 ms at a lease of 10
-// s; the timeout is the upper end, which is TTL/200. It stays at 50 ms for shorter leases, since network
+// redlockNodeTimeout returns how long the client waits for one node. For a 10 s lease D3 names 5
+// to 50 ms; the timeout is the upper end, TTL/200. It stays at 50 ms for shorter leases, since network
 // and scheduling delays do not shrink with the lease. With a shorter timeout, a slow node would count as
 // dead, and its grant would stay behind. But five dead nodes must cost at most a quarter of the lease, so
 // the timeout is at most TTL/20.

@@ -56,9 +56,9 @@ type Options struct {
 	// Processes run the clients; nil = the clients run in this process.
 	Processes testbed.Processes
 	// Stagger separates goroutines that would otherwise go on at one instant, in random order. Each
-	// goroutine sleeps for Stagger's result for its client, node and connection; a step has node "" and conn
-	// 0. Results must be positive and more than 3 ns apart, since the goroutines of one connection go on 1
-	// ns after each other. Nil = no goroutine sleeps. A goroutine sleeps
+	// goroutine sleeps for Stagger's result for its client, node and connection; a step has node "" and
+	// conn 0. Results must be positive and more than 3 ns apart, since the goroutines of one connection go
+	// on 1 ns after each other. Nil = no goroutine sleeps. A goroutine sleeps
 	//
 	//   - when it has waited for its client to be resumed;
 	//   - when it has waited at the gate until the gate was closed;
