@@ -183,9 +183,9 @@ func (rp *replay) asked(l *keyspace.Grant) time.Duration {
 	return l.At.Lo
 }
 
-// oldest follows the owner's grants back from l, each of which was overwritten by the next in the same
-// place, and returns the first one. A reentrant lock stays taken until the owner has released every
-// acquire, so the trouble may have begun with the first grant.
+// oldest returns the first grant of the chain that ends with l. The owner made all grants of the chain,
+// each in the same place, where it overwrote the one before. A reentrant lock stays taken until the owner
+// has released every acquire, so the trouble may have begun with the first grant.
 func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 	before := map[*keyspace.Grant]*keyspace.Grant{}
 	for _, x := range rp.Grants {

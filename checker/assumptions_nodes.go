@@ -176,9 +176,8 @@ func (rp *replay) oldPrimary(op history.Op) string {
 	return ""
 }
 
-// nodeClockWrong finds an error of the wall clock of the grant's node, by which the node's keys
-// expire. The error is a jump, an offset, or a difference from the clock of the node that the key
-// came from.
+// nodeClockWrong finds an error of the wall clock of the grant's node. The node's keys expire by this
+// clock. The error is a jump, an offset, or a difference from the clock of the node that the key came from.
 func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil

@@ -101,11 +101,10 @@ func (rp *replay) putBack(g *keyspace.Grant) bool {
 	})
 }
 
-// usurped returns the grant by which one sees that the client took over g's key, no later than seq: another
-// grant of g's acquire, in another place of the same key, that a successful acquire of the client
-// overwrote. It returns nil if there is none, or if g is the client's own. A client that takes over a key
-// with several places, such as a hash, may leave some of them unchanged, and later removes the whole key as
-// its own.
+// usurped returns a grant that shows that the client took over g's key, no later than seq; nil if there is
+// none, or if g is the client's own. It is another grant of g's acquire, in another place of the same key,
+// and a successful acquire of the client overwrote it. A client that takes over a key with several places,
+// such as a hash, may leave some of them unchanged, and later removes the whole key as its own.
 func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 	for _, part := range rp.Of(g.Op) {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {

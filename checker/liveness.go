@@ -27,7 +27,7 @@ import (
 //   - overdue: the TTL of a key is longer than the recovery time that the recipe claims;
 //
 //   - starvation: a living client never got the lock in sufficient time, although other clients
-//     got it meanwhile and no key was left behind;
+//     got it in that time and no key was left behind;
 //
 //   - left free: a living client never got the lock in sufficient time, although no node had a
 //     key of the lock and Redis answered the client's commands.

@@ -23,7 +23,7 @@ const oftenEnough = 3
 //
 //   - The lock was free for at least turn, the time in which every client gets a turn. If each client
 //     sent at least oftenEnough commands for the lock, the recovery time suffices.
-//   - Every command for the lock that these clients sent meanwhile got a reply and changed no key, and
+//   - Every command for the lock that these clients sent in this time got a reply and changed no key, and
 //     its node was able to serve it.
 //   - Some client got the lock in the trial, and nothing suggests that the lock is kept elsewhere.
 func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {

@@ -77,7 +77,7 @@ func redlockNodeTimeout(ttl time.Duration) time.Duration {
 
 // TryLock implements Lock. A failed attempt releases the key on every node. ErrBusy means that too
 // few nodes granted the lock or that they took too long. Only this client decides that, so ErrBusy
-// is certain. If ctx ended meanwhile, TryLock returns ctx's error.
+// is certain. If ctx ended by then, TryLock returns ctx's error.
 func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {

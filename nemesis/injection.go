@@ -254,7 +254,7 @@ func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed
 const noticeable = time.Millisecond
 
 // stalled records how long the harness held a client at a point while the harness struck or healed.
-// On real time a lease may end meanwhile; such an end is no flaw of the lock. On virtual time
+// On real time a lease may end in this time; such an end is no flaw of the lock. On virtual time
 // striking and healing take no time, so nothing is recorded.
 func (s *injection) stalled(h testbed.Hit) error {
 	held := s.env.Now() - h.Time - s.meant

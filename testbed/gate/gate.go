@@ -304,10 +304,9 @@ const (
 	noticing // a call of Awake, on no connection
 )
 
-// asleep sleeps for the waiter's stagger, so that the waiter goes on alone. If the waiter's
-// connection is closed, the sleep ends: the goroutine that closed the connection may spin
-// until the waiter returns, and a virtual clock stands still meanwhile. mu is held on entry
-// and return.
+// asleep sleeps for the waiter's stagger, so that the waiter goes on alone. If the waiter's connection is
+// closed, the sleep ends at once: the goroutine that closed the connection may spin until the waiter
+// returns, and a virtual clock stands still while a goroutine spins. mu is held on entry and return.
 func (g *Gate) asleep(w waiter) {
 	d := g.staggered(w)
 	if d <= 0 {
