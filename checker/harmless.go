@@ -210,10 +210,11 @@ func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 	})
 }
 
-// sharedSpots returns the places with a count that keeps nobody out, such as a fence counter. There
-// are two signs of such a count. Either an acquire succeeded although a count that keeps others out
-// would have refused it: see besideEnough. Or acquires of several locks have shares in the count: see
-// sharedByLocks.
+// sharedSpots returns the places with a count that keeps nobody out, such as a fence counter. There are two
+// signs of such a count:
+//
+//   - An acquire succeeded although a count that keeps others out would have refused it: see besideEnough.
+//   - Acquires of several locks have shares in the count: see sharedByLocks.
 func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
 	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
 	for _, g := range rp.Grants {

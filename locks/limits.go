@@ -15,10 +15,16 @@ type Known struct {
 	Reentrant bool
 }
 
-// Limits returns the violations that no lease of such a lock can prevent by itself. They come from
-// a client that is frozen for longer than its lease, a node that forgets an acknowledged key, a
-// clock that jumps, a key without an owner that keeps others out until it expires, and a holder
-// that works for longer than a lease that nobody renews. A violation that Limits does not list
+// Limits returns the violations that no lease of such a lock can prevent by itself. They have
+// these causes:
+//
+//   - a client that is frozen for longer than its lease;
+//   - a node that forgets an acknowledged key;
+//   - a clock that jumps;
+//   - a key without an owner, which keeps others out until it expires;
+//   - a holder that works for longer than a lease that nobody renews.
+//
+// A violation that Limits does not list
 // breaks a promise, or a property that the lock's own commands could have kept.
 //
 // If a node's clock is set back, a key without an owner keeps others out for longer. As a
