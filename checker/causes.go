@@ -358,8 +358,8 @@ func (rp *replay) deed(what account.What, client, cmd int, at time.Duration, on 
 //   - The first party sent the command before the acquire of this grant: late-command.
 //   - The first party sent the command later: a race, unless entryGone has another cause.
 //   - An acquire of another client sent the command and had already ended: late-command.
-//   - An acquire of another client, or a reaper, removed a grant that it took for stale: a takeover, see
-//     tookOver and takenOver.
+//   - An acquire of another client, or a reaper, removed a grant that it took for stale: a takeover, whose
+//     cause tookOver or takenOver finds.
 //   - Another client sent any other command, late or not: foreign delete.
 func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := rp.Commands[end.Cmd]

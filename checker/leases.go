@@ -95,9 +95,10 @@ func wrote(g *keyspace.Grant, value string) bool {
 // termSlack is the time by which rounding may shorten a lease.
 const termSlack = 2 * time.Millisecond
 
-// aged returns the age of the grant at that time, counted from its owner's last renewal: the true age, and
-// the age by the wall clock of the grant's node. If the owner read the node's clock before the renewal, the
-// age by the clock counts from this reading, should that be the greater age.
+// aged returns the age of the grant at that time: the true age, and the age by the wall clock of the
+// grant's node. The age counts from the owner's last renewal or, if the owner never renewed, from the
+// grant. The owner may have read the node's clock before it sent that command. Then the age by the clock
+// counts from this reading, if that makes the age greater.
 func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since, by := g.At.Lo, g.Cmd
 	for _, t := range g.Terms() {

@@ -24,8 +24,8 @@ type Known struct {
 //   - a key without an owner, which keeps others out until it expires;
 //   - a holder that works for longer than a lease that nobody renews.
 //
-// A violation that Limits does not list
-// breaks a promise, or a property that the lock's own commands could have kept.
+// A violation that Limits does not list breaks a promise, or a property that the lock's own
+// commands could have kept.
 //
 // If a node's clock is set back, a key without an owner keeps others out for longer. As a
 // rule, such a key needs a second fault, such as a crash of its owner. No second fault is needed if

@@ -160,7 +160,8 @@ func disturbedBy(s trial.Spec, t trial.Result) bool {
 	return slices.Contains(s.Plan.Faults(), t.Spec.Fault)
 }
 
-// shownBy reports whether a smaller trial, d, can stand for t. Besides an undisturbed run, this requires:
+// shownBy reports whether a smaller trial, d, can stand for t. The harness must have run d without an error
+// or a stall. In addition, all of these must be true:
 //
 //   - Both trials have the same outcome and the same flaw to keep (toKeep).
 //   - If t's fault hit something, d's fault hit something too.
