@@ -114,10 +114,10 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	})
 }
 
-// more returns the trials of another round. For each sought flaw that wanted accepts, it takes up to
-// Config.Trials candidates, those that have run least often first. If again is false, it leaves out
-// candidates that have already run. For a cell in which no flaw is sought and that idle accepts, it returns
-// the next drawn trials.
+// more returns the trials of another round. For each sought flaw that the function wanted accepts, it takes
+// up to Config.Trials candidates, those that have run least often first. If again is false, it leaves out
+// candidates that have already run. If no flaw is sought in a cell, and the function idle accepts the cell,
+// it takes the cell's next drawn trials.
 func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) []job {
 	return f.each(p, cells, func(c plannedCell) (specs []trial.Spec) {
 		sought, candidates := f.candidates(c)
