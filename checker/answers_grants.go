@@ -135,8 +135,8 @@ func (rp *replay) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 //   - The client sent the node another command after the answer. Until then, the client may still remove
 //     the grant in the background.
 //
-// If the lock needs a quorum of nodes, a removal that failed because the client could not connect counts as
-// well: see dialledUnseen. Such a client counts only the nodes that granted, and need not know that its
+// If the lock needs a quorum of nodes, a removal that may have failed because the client could not connect
+// counts as well: see dialledUnseen. Such a client counts only the nodes that granted, and need not know that its
 // grant still stands on this node. With one node, the client knows that it could not take its grant back.
 func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 	made, next := rp.Commands[g.Cmd], -1
