@@ -136,8 +136,9 @@ func (rp *replay) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 //     the grant in the background.
 //
 // If the lock needs a quorum of nodes, a removal that may have failed because the client could not connect
-// counts as well: see dialledUnseen. Such a client counts only the nodes that granted, and need not know that its
-// grant still stands on this node. With one node, the client knows that it could not take its grant back.
+// counts as well: see dialledUnseen. Such a client counts only the nodes that granted, and need not know
+// that its grant still stands on this node. With one node, the client knows that it could not take its
+// grant back.
 func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 	made, next := rp.Commands[g.Cmd], -1
 	for pos, c := range rp.Commands {

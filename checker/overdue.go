@@ -70,9 +70,9 @@ func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.Key
 	return overdue{cause: Unclassified}
 }
 
-// givenBy returns the TTL that the grant's own client gave the key with the command of the
-// term; 0 if another client sent it. A node that fell back to an older term, such as a promoted
-// replica, has the TTL that the command gave before.
+// givenBy returns the TTL that the grant's own client gave the key with the command of the term; 0 if
+// another client sent that command. Several terms may have the same command, since a node may fall back to
+// an older term, as a promoted replica does. The greatest TTL of these terms counts.
 func givenBy(l *keyspace.Grant, t *keyspace.Term) (given time.Duration) {
 	for i := range l.TermCount() {
 		if x := l.Term(i); x.Cmd == t.Cmd && x.Client == l.Client {
