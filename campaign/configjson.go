@@ -9,9 +9,9 @@ import (
 // The default numbers of clients and locks.
 const defaultClients, defaultKeys = 3, 1
 
-// storedConfig is Config as stored in campaign.json. If the user did not choose Clients or Keys, the
-// default is stored. Chosen names those of the two that the user set to the default. Reading turns any
-// other stored default back into 0, which means "not chosen".
+// storedConfig is Config as stored in campaign.json. Clients and Keys are always stored, with their
+// defaults if the user did not choose them. Chosen names those of these two fields that the user explicitly
+// set to the default. When a campaign is read, any other default becomes 0, which means "not chosen".
 type storedConfig struct {
 	plainConfig
 	Chosen []string `json:"chosen,omitempty"`

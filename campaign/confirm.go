@@ -114,9 +114,10 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 	})
 }
 
-// more returns up to Config.Trials further candidates for each wanted flaw, starting with those
-// that have run least often. Without again, it leaves out candidates that have already run. For an
-// idle cell in which no flaw is sought, it returns the next drawn trials.
+// more returns the trials of another round. For each sought flaw that the function wanted accepts, it takes
+// up to Config.Trials candidates, those that have run least often first. If again is false, it leaves out
+// candidates that have already run. If no flaw is sought in a cell, and the function idle accepts the cell,
+// it takes the cell's next drawn trials.
 func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) []job {
 	return f.each(p, cells, func(c plannedCell) (specs []trial.Spec) {
 		sought, candidates := f.candidates(c)
@@ -277,9 +278,9 @@ func (p *planner) here(c plannedCell, s trial.Spec) trial.Spec {
 	return s
 }
 
-// insist runs up to tries rounds of more trials for every sought flaw that its cell has not shown.
-// Then it runs up to lastTries further rounds, for fewer flaws: those that no cell has shown, and
-// those of cells that have shown none of their sought flaws.
+// tries is the maximum number of rounds in which insist runs more trials for every sought flaw that its
+// cell has not shown. lastTries is the maximum number of rounds after these, for fewer flaws: those that no
+// cell has shown, and those of cells that have shown none of their sought flaws.
 const (
 	tries     = 2
 	lastTries = 4

@@ -334,9 +334,9 @@ type knowledge map[known]bool
 // known is a flaw of a cell, or another fact that learn notes, as text.
 type known struct{ lock, fault, what string }
 
-// learn adds the facts that a trial shows: flaws, doubts, behaviours, its outcome, the results of
-// oracles, and a failure of the harness. news says that some fact was new to the cell; flaw and
-// behaviour, that a flaw or a behaviour was.
+// learn adds the facts that a trial shows: flaws, doubts, behaviours, its outcome, the results of oracles,
+// and a failure of the harness. news is true if any of these facts was new to the cell, flaw if a flaw was
+// new, behaviour if a behaviour was new.
 func (k knowledge) learn(t trial.Result) (news, flaw, behaviour bool) {
 	add := func(what ...string) (is bool) {
 		at := known{t.Spec.Lock, t.Spec.Fault, strings.Join(what, " ")}

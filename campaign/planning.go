@@ -83,9 +83,9 @@ func (p *Planning) Look(ctx context.Context, tb testbed.Testbed) ([]trial.Spec, 
 	return probes, nil
 }
 
-// Trials returns the trials under a fault, without probes: named trials first, then drawn ones. It
-// leaves out workloads whose probe Saw has not noted. If the fault cannot strike the lock at all,
-// it returns no trials and says why in the Lack.
+// Trials returns the trials under a fault, without probes: named trials first, then drawn ones. It leaves
+// out workloads whose probe was not passed to Saw. If the fault cannot strike the lock at all, it returns
+// no trials and says why in the Lack.
 func (p *Planning) Trials(fault string) ([]trial.Spec, *trial.Lack, error) {
 	for i, c := range p.cells {
 		if c.fault.Name == fault {

@@ -89,10 +89,12 @@ func (p *planner) schedules(c plannedCell, workload string) ([]trial.Spec, error
 // about one lease.
 const leastNamed = 3
 
-// overrun returns the share of a named trial's critical sections that outlast their lease: 0 to 1.
-// If the recipe renews, only long sections have a renewal for a fault to strike. If leases claim a
-// deadline, clients check it before they touch the resource. Long sections are then allowed, and
-// reveal deadlines that are too late.
+// overrun returns the share of a named trial's critical sections that outlast their lease, from 0 to 1.
+// Sections outlast their lease in two cases:
+//
+//   - The recipe renews. Only a long section has a renewal for a fault to strike.
+//   - Leases claim a deadline, and the fault does not strike a release. Clients check the deadline before
+//     they touch the resource, so long sections are allowed. They reveal deadlines that are too late.
 func overrun(w nemesis.World, p nemesis.Plan) float64 {
 	switch {
 	case w.Claims.Renews && strikesInside(p):

@@ -15,10 +15,11 @@ func StandardWorkloads() []workloads.Workload {
 	return slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return !w.Standard })
 }
 
-// runs reports whether a chosen workload runs for a recipe that it suits. A workload that the user
-// named always runs. Other workloads must pass two tests: if the workload is from a source document,
-// the recipe must cite that document; if the workload shows a flaw of the clients' program, there
-// must be no fault, since that flaw needs none.
+// runs reports whether a chosen workload runs for a recipe that it suits. A workload that the user named
+// always runs. Any other workload runs if it meets two conditions:
+//
+//   - If it is from a source document, the recipe cites that document.
+//   - If it shows a flaw of the clients' program, there is no fault, since that flaw needs none.
 func runs(w workloads.Workload, named []workloads.Workload, r locks.Recipe, f nemesis.Fault) bool {
 	cited := w.Document == "" || slices.Contains(r.Documents(), w.Document)
 	if cited && (len(w.Shows) == 0 || f.Undisturbed) {

@@ -45,18 +45,18 @@ func keysOf(grants []*keyspace.Grant) map[string]bool {
 	return keys
 }
 
-// grantDenied returns the grants of an acquire that was answered with fail although its own
-// commands had taken the lock.
+// grantDenied returns the grants of an acquire that was answered with fail although its own commands had
+// taken the lock.
 //
 // Such a denial counts only if all of these are true:
 //
 //   - The grants certainly stood on a quorum of nodes when the acquire was answered.
-//   - Nothing else stood there that could have refused the acquire.
-//   - The grants cover the keys in needed, which a successful acquire of this lock sets. A
-//     quorum of keys need not cover them all.
+//   - No other grant can have refused the acquire: see contested.
+//   - The grants cover all keys in needed, the keys that a successful acquire of this lock sets. A lock on
+//     a quorum of keys need not meet this condition.
 //   - The client certainly did not try to take its grants back.
-//   - Redis did not refuse a repetition of the command whose reply was lost. Otherwise the answer
-//     only repeats what Redis said.
+//   - Redis did not refuse a repetition of the command after the first reply was lost. If Redis did, the
+//     answer only repeats what Redis said.
 func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (denied deniedEffects) {
 	all := rp.Of(p.Invoke.Index)
 	if len(all) == 0 || len(needed) == 0 && rp.Claims.KeyQuorum() <= 1 {
@@ -96,9 +96,9 @@ func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 	return g.At.Hi <= at && g.Until() > at && !(t.Mortal && t.Expiry.Lo <= at) && rp.keptFrom(g, p)
 }
 
-// contested reports whether other grants may have refused the acquire. A grant counts if it stood
-// in a key of the lock on the same node, at any time from the acquire's first command there until
-// its answer.
+// contested reports whether other grants may have refused the acquire. A grant counts if it stood in a key
+// of the lock on g's node, at any time from the acquire's first command on that node until the acquire was
+// answered.
 func (rp *replay) contested(g *keyspace.Grant, p *history.Pair) bool {
 	from := g.At.Lo
 	for _, pos := range rp.sentBy(p.Invoke.Index) {
@@ -128,13 +128,17 @@ func (rp *replay) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 	})
 }
 
-// mayHaveTakenBack reports whether the client tried to remove the grant, or may have tried. A
-// client may take a grant back in the background, after its answer. So the result is false only if
-// the client sent the node another command after the answer.
+// mayHaveTakenBack reports whether the client tried to remove the grant, or may have tried. It is false
+// only if both of these are true:
 //
-// With a quorum of nodes, a removal that may have failed because the client could not connect counts
-// too (see dialledUnseen): such a client counts the nodes that granted, and need not know that its grant
-// still stands on this node. With one node, the client knows that it could not take its grant back.
+//   - No command that the client sent to the node after the grant can have removed the grant.
+//   - The client sent the node another command after the answer. Until then, the client may still remove
+//     the grant in the background.
+//
+// If the lock needs a quorum of nodes, a removal that may have failed because the client could not connect
+// counts as well: see dialledUnseen. Such a client counts only the nodes that granted, and need not know
+// that its grant still stands on this node. With one node, the client knows that it could not take its
+// grant back.
 func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 	made, next := rp.Commands[g.Cmd], -1
 	for pos, c := range rp.Commands {
@@ -151,12 +155,13 @@ func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 	return next < 0 || rp.Claims.NodeQuorum() > 1 && rp.dialledUnseen(g, next)
 }
 
-// dialledUnseen reports whether the client may have dialled the node, between the grant and its
-// command at place next, without sending anything.
+// dialledUnseen reports whether the client may have dialled the node, between the grant and the command at
+// place next, without sending anything over the new connection. Connections are numbered in the order in
+// which they are dialled. The result is true in two cases:
 //
-// Connections are numbered in the order in which they are dialled. The result is false if the
-// client sent something over every new connection up to that of the command. It is also false if
-// the client needed no new connection: the command's connection is older and was idle meanwhile.
+//   - The client sent nothing over some new connection, up to the command's connection.
+//   - The command came over an older connection, other than the grant's, on which the client was waiting
+//     for a reply after it sent the grant's command. So the client may have needed a new connection.
 func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 	made, last := rp.Commands[g.Cmd], rp.Commands[next]
 	dialled := made.Conn
@@ -183,9 +188,12 @@ func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 // commands.
 var handshakes = map[string]bool{"HELLO": true, "AUTH": true, "SELECT": true, "CLIENT": true, "PING": true, "READONLY": true, "COMMAND": true, "CLUSTER": true}
 
-// asksAgain reports whether the command at place pos certainly removes no grant. That is certain if
-// the command only reads or sets an expiry. It is certain too if the command is of the same kind as
-// the command that made the grant, and no command of that kind ever removed a grant.
+// asksAgain reports whether the command at place pos certainly removes no grant. That is certain in two
+// cases:
+//
+//   - The command only reads, or only sets an expiry.
+//   - The command is of the same kind as the command that made g, and no command of that kind ever removed
+//     a grant.
 func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
 	if removeNothing[rp.name(pos)] {
 		return true

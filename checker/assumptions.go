@@ -185,9 +185,9 @@ func (rp *replay) asked(l *keyspace.Grant) time.Duration {
 	return l.At.Lo
 }
 
-// oldest returns the first grant in the chain of the owner's grants that overwrote one another up to l.
-// A reentrant lock stays taken until the owner has released every acquire, so that the trouble may have
-// begun with the first.
+// oldest returns the first grant of the chain that ends with l. The owner made all grants of the chain,
+// each in the same place, where it overwrote the one before. A reentrant lock stays taken until the owner
+// has released every acquire, so the trouble may have begun with the first grant.
 func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 	before := map[*keyspace.Grant]*keyspace.Grant{}
 	for _, x := range rp.Grants {
@@ -281,9 +281,9 @@ func (rp *replay) deletedAfter(s suspicion) *account.Assumption {
 	return nil
 }
 
-// standstill finds the client's longest freeze between the two times. Freezes that went on
-// past the deadline take precedence. In a freeze, the nemesis had a window open on the
-// client alone, and the client recorded nothing and sent nothing.
+// standstill finds the client's longest freeze between the two times. Freezes that went on past the
+// deadline take precedence. A freeze is a fault window on this client alone in which the client recorded
+// nothing and sent nothing.
 func (rp *replay) standstill(client int, since, until, deadline time.Duration) (fact account.Fact, froze bool) {
 	var best evidence.Interval
 	score := func(s evidence.Interval) (bool, time.Duration) {

@@ -118,9 +118,9 @@ func (rp *replay) mayLoseKey(op history.Op, node, key string) bool {
 	return false
 }
 
-// loss describes how nodes lose keys in one kind of event. ended is the fact about a grant that the
-// event ended. premise is the premise that the event breaks, and but is the fact that contradicts
-// the premise.
+// loss describes how nodes lose keys in one kind of event. The field ended is the fact that the event ended
+// a grant; premise is the premise that the event breaks; the field but is the fact that contradicts this
+// premise.
 type loss struct {
 	ended   account.What
 	premise account.Premise
@@ -175,9 +175,8 @@ func (rp *replay) oldPrimary(op history.Op) string {
 	return ""
 }
 
-// nodeClockWrong finds an error of the wall clock of the grant's node, by which the node's keys
-// expire. The error is a jump, an offset, or a difference from the clock of the node that the key
-// came from.
+// nodeClockWrong finds an error of the wall clock of the grant's node. The node's keys expire by this
+// clock. The error is a jump, an offset, or a difference from the clock of the node that the key came from.
 func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil

@@ -214,11 +214,13 @@ func (rp *replay) openAt(op int, t time.Duration) bool {
 // compatible reports whether two owners may hold these modes together: only if both read.
 func compatible(a, b history.Mode) bool { return a == history.Read && b == history.Read }
 
-// readTime returns when the sender of the command at place pos had last asked that node for the
-// time. Some locks count their leases by the answer. Inside an operation, only questions of that
-// operation count. Outside of operations, questions within the last lease time count. ok is false
-// if there is no such question, or if the node's clock never jumped, since then the time of the
-// question does not matter.
+// readTime returns when the sender of the command at place pos had last asked that node for the time. Some
+// locks count their leases by the answer. For a command inside an operation, only questions of that
+// operation count. For any other command, only questions within the last lease time count. ok is false in
+// two cases:
+//
+//   - There is no such question.
+//   - The node's clock never jumped. Then the time of the question does not matter.
 func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
 	if pos < 0 || len(rp.nodeClocks[node]) == 0 {
 		return 0, false

@@ -354,12 +354,14 @@ func (rp *replay) deed(what account.What, client, cmd int, at time.Duration, on 
 	}
 }
 
-// deletedBy explains a grant that a command removed.
+// deletedBy explains a grant that a command removed. The sender of the command determines the cause:
 //
-// The sender of the command determines the cause. The cause is late-command if the first party sent
-// the command before this grant, or if the command belongs to an acquire that had already ended. An
-// acquire that removes a grant that it found is a takeover. Every other command of another client,
-// late or not, is a foreign delete.
+//   - The first party sent the command before the acquire of this grant: late-command.
+//   - The first party sent the command later: a race, unless entryGone has another cause.
+//   - An acquire of another client sent the command and had already ended: late-command.
+//   - An acquire of another client, or a reaper, removed a grant that it took for stale: a takeover, whose
+//     cause tookOver or takenOver finds.
+//   - Another client sent any other command, late or not: foreign delete.
 func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := rp.Commands[end.Cmd]
 	cmds := []int{first.Cmd, end.Cmd}

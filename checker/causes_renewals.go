@@ -102,10 +102,12 @@ func stoodAt(g *keyspace.Grant, at time.Duration) bool {
 	return g.At.Lo <= at && (g.End == nil || at < g.End.At.Lo)
 }
 
-// renewals returns the places of the commands that only prolong a key's TTL, whether they arrived
-// or not. These are EXPIRE and the like, commands that were seen to set only a TTL, and scripts that
-// never changed anything but a TTL. A script that never even changed a TTL counts only outside of
-// acquires and releases.
+// renewals returns the places of the commands that only prolong a key's TTL, whether they arrived or not:
+//
+//   - EXPIRE and the like;
+//   - other commands that were seen to set a TTL and nothing else;
+//   - scripts that set a TTL in some run, and never changed anything else. In extensions and outside of
+//     operations, a script need not even have set a TTL.
 func (rp *replay) renewals() []int {
 	if rp.renewing != nil {
 		return rp.renewing

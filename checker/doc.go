@@ -15,8 +15,8 @@
 //   - A finding is one violation. Its cause is the reason, as far as the evidence shows it.
 //   - A hold is one span of time during which a client believed that it held a lock.
 //   - An owner is a party that can hold a lock: one client in one mode.
-//   - A client attends to a lock from a grant until the client gets the reply to its release. Its
-//     beliefs meanwhile do not matter.
+//   - A client attends to a lock from a grant until the client gets the reply to its release, even
+//     if the client no longer believes that it holds the lock.
 //   - The replay is the case together with the grants that its commands made on keys: see package
 //     keyspace.
 //   - A grant is an orphan if no living client attends to its lock. An orphan is overdue if it

@@ -11,11 +11,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// extension decides whether every successful extension came in time. An extension came too late if
-// another client was granted the lock after the reply to the extending client's latest successful
-// acquire or extension. That grant must have been invoked after that reply, and answered before the
-// extension was invoked. If operations overlap, or an acquire of unknown outcome may have renewed
-// the lease, the oracle finds nothing.
+// extension decides whether every successful extension came in time. An extension came too late if another
+// client was granted the lock since the extending client's latest successful acquire or extension. The
+// other client's acquire must have been
+//
+//   - invoked after the reply to that acquire or extension, and
+//   - answered before the late extension was invoked.
+//
+// If operations overlap, or an acquire of unknown outcome may have renewed the lease, the oracle finds
+// nothing.
 func extension(ctx context.Context, f *Case) Verdict {
 	pairs, err := f.Pairs()
 	if err != nil {

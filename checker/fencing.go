@@ -161,10 +161,10 @@ func rankGrants(f *Case, byLock map[string][]fencedGrant) {
 	}
 }
 
-// happened returns bounds of the instant at which the acquire was granted. If one node grants the
-// lock and its keys were seen, both bounds are the time of the last grant that the acquire made
-// before its reply. Only grants that keep others out count, so the counter of the fences does not.
-// Otherwise the bounds are the acquire's invocation and completion.
+// happened returns bounds of the instant at which the acquire was granted. Both bounds are the time of the
+// last grant that the acquire made before its reply, if one node grants the lock and the grant was seen.
+// Only grants that keep others out count, so a fence counter does not. Otherwise the bounds are the
+// acquire's invocation and completion.
 func (rp *replay) happened(g fencedGrant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
@@ -181,9 +181,10 @@ func (rp *replay) happened(g fencedGrant) [2]instant {
 	return [2]instant{at, at}
 }
 
-// unordered describes two concurrent grants whose order is unknown because the time of one of them
-// on the node is unknown. It returns the zero Fact if there are none. It also returns the zero Fact if the
-// entries alone must give the order, since no commands are on record or a grant needs several nodes.
+// unordered describes two concurrent grants whose order is unknown because it is unknown when the node made
+// one of them. It returns the zero Fact if there are no such grants. It also returns the zero Fact if only
+// invocations and completions can give the order, since no commands are on record or a grant needs several
+// nodes.
 func (given fences) unordered(f *Case) account.Fact {
 	rp, err := f.replay()
 	if err != nil || rp.Claims.NodeQuorum() > 1 || !rp.Touched() {

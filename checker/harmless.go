@@ -95,7 +95,7 @@ func (rp *replay) records() map[keyspace.KeyPlace]bool {
 //     had released the lock before.
 //
 // A place counts as the lock itself if several clients were granted the lock there, and no grant
-// there was made while another client had one.
+// there was made while another client had a grant there.
 func (rp *replay) ownerRecords() {
 	candidates := map[keyspace.KeyPlace]bool{}
 	for _, g := range rp.Grants {
@@ -167,9 +167,9 @@ func (rp *replay) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool)
 	return counts
 }
 
-// releasedInVain reports whether the owner's release had no effect after the owner's grant was
-// overwritten: the other grants of the same acquire on that node stayed, whatever the release
-// answered.
+// releasedInVain reports whether the owner's release had no effect after the owner's grant was overwritten.
+// A release had no effect if the other grants of the same acquire on that node stayed. What the release
+// answered does not matter.
 func (rp *replay) releasedInVain(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
 		p := rp.Operation(c.Op)
@@ -210,10 +210,11 @@ func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 	})
 }
 
-// sharedSpots returns the places with a count that keeps nobody out, such as a fence counter. There
-// are two signs of such a count. Either an acquire succeeded although a count that keeps others out
-// would have refused it: see besideEnough. Or acquires of several locks have shares in the count: see
-// sharedByLocks.
+// sharedSpots returns the places with a count that keeps nobody out, such as a fence counter. There are two
+// signs of such a count:
+//
+//   - An acquire succeeded although a count that keeps others out would have refused it: see besideEnough.
+//   - Acquires of several locks have shares in the count: see sharedByLocks.
 func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
 	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
 	for _, g := range rp.Grants {
@@ -259,9 +260,11 @@ func (rp *replay) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
 }
 
 // besideEnough reports whether the acquire that made the share g can have succeeded although the count
-// keeps others out. This is possible if the count that the acquire raised is within the permits. It is
-// possible too if other owners that attended to the lock had shares for all permits: then the lock let
-// in one owner too many.
+// keeps others out. This is possible in two cases:
+//
+//   - The lock has several permits, and the count that the acquire raised is within the permits.
+//   - Other owners that attended to the lock had shares for all permits. Then the lock let in one owner too
+//     many.
 func (rp *replay) besideEnough(g *keyspace.Grant) bool {
 	permits := evidence.Permits(rp.Claims)
 	if n, err := strconv.Atoi(g.Value); permits > 1 && err == nil && n <= permits {

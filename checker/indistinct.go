@@ -147,15 +147,15 @@ func parts(value string) map[string]bool {
 // bitwise lists the commands that set some bits of a value and keep the rest.
 var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
 
-// takenOut finds the locks whose grants are elements that acquires take out of a key, such
-// as tokens popped from a list. Such a key meets two conditions. First, every successful
-// acquire changed the key, and its last change took an element out. Second, at least one
-// acquire took an element that neither its client nor the acquire itself had added. The first condition
-// excludes elements that only wake waiting clients: an acquire that need not wait takes none. The second
-// condition excludes a queue that a client leaves when it is let in.
+// takenOut finds the locks whose grants are elements that acquires take out of a key, such as tokens popped
+// from a list. Such a key meets three conditions:
 //
-// If each acquire put its element in another key, the grant is there, and all grants can be
-// told apart.
+//   - Every successful acquire changed the key, and its last change took an element out. This excludes
+//     elements that only wake waiting clients: an acquire that need not wait takes none.
+//   - At least one acquire took an element that neither its client nor the acquire itself had added. This
+//     excludes a queue that a client leaves when it is let in.
+//   - At least one acquire did not put its element in another key. If every acquire did, the other key has
+//     the grants, and they can be told apart.
 func (rp *replay) takenOut(u *indistinctGrants) {
 	all := rp.takings()
 	if len(all) == 0 {

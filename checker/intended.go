@@ -15,16 +15,17 @@ import (
 // entries of clients that wait for a lock. Such an entry is, for example, a place in a queue, or a
 // mark by which a waiting writer keeps new readers out.
 
-// rests reports whether the grant's release left the key there on purpose, and the key still stands
-// for that reason at the given time. A lock does this if it must not be taken again too soon
-// (ShedLock's lockAtLeastFor). The release succeeded and set a TTL that ends no later than before,
-// and nobody has prolonged that TTL since. The key then belongs to nobody, and keeps others out
-// until it expires. A key that keeps its earlier TTL was not released, whatever its value.
+// rests reports whether the grant's release left the key there on purpose, and the key still stands for
+// that reason at the given time. A lock does this if it must not be taken again too soon (ShedLock's
+// lockAtLeastFor). The key then belongs to nobody, and keeps others out until it expires. rests is true if:
 //
-// Two kinds of grants do not rest. In the first case, another attempt of the same client
-// has a grant in the same place, and the client does not know that this attempt succeeded:
-// the release may have left only that grant. The second case is a share of a count that
-// the release lowered, but not to zero: the release removed only its own share.
+//   - The release succeeded.
+//   - The release set the key's present TTL, which ends no later than the TTL before. A key that keeps its
+//     earlier TTL was not released, whatever its value.
+//   - No other attempt of the same client, unless it succeeded, has a grant in the same place. Otherwise
+//     the release may have left only that grant.
+//   - The grant is no share of a count that the release lowered to a number above zero. Such a release
+//     removed only its own share.
 func (rp *replay) rests(g *keyspace.Grant, at time.Duration) bool {
 	pos, ok := rp.lastByRelease(g, at)
 	if !ok {
@@ -100,10 +101,10 @@ func (rp *replay) putBack(g *keyspace.Grant) bool {
 	})
 }
 
-// usurped returns another grant of g's acquire, in another place of the same key, that a successful
-// acquire of the given client overwrote before seq; nil if there is none. A client that takes over a
-// key with several places, such as a hash, may leave some of them unchanged, and later removes the whole
-// key as its own.
+// usurped returns a grant that shows that the client took over g's key, no later than seq; nil if there is
+// none, or if g is the client's own. It is another grant of g's acquire, in another place of the same key,
+// and a successful acquire of the client overwrote it. A client that takes over a key with several places,
+// such as a hash, may leave some of them unchanged, and later removes the whole key as its own.
 func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 	for _, part := range rp.Of(g.Op) {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {
@@ -159,10 +160,12 @@ func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 	return slices.ContainsFunc(rp.asking[o], func(s evidence.Interval) bool { return s.From <= t && t <= s.To })
 }
 
-// waitingKeys returns the keys that hold nothing but entries of waiting clients. Only refused
-// attempts left anything in such a key, and each attempt that was refused there met another client's
-// entry: see selfRefused. Entries that another client removed while their acquire still waited do not
-// count.
+// waitingKeys returns the keys that hold nothing but entries of waiting clients. Such a key meets two
+// conditions:
+//
+//   - Only refused attempts left anything in it. Entries that another client removed while their acquire
+//     still waited do not count.
+//   - Each attempt that was refused there met another client's entry: see selfRefused.
 func (rp *replay) waitingKeys() map[string]bool {
 	if rp.waiting != nil {
 		return rp.waiting

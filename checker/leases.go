@@ -96,10 +96,10 @@ func wrote(g *keyspace.Grant, value string) bool {
 // termSlack is the time by which rounding may shorten a lease.
 const termSlack = 2 * time.Millisecond
 
-// aged returns the age of the grant at that time, counted from its owner's last renewal:
-// the true age, and the age by its node's wall clock. If the owner had read that clock
-// before it renewed, the age by the clock counts from this reading if that makes the age
-// greater.
+// aged returns the age of the grant at that time: the true age, and the age by the wall clock of the
+// grant's node. The age counts from the owner's last renewal or, if the owner never renewed, from the
+// grant. The owner may have read the node's clock before it sent that command. Then the age by the clock
+// counts from this reading, if that makes the age greater.
 func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since, by := g.At.Lo, g.Cmd
 	for _, t := range g.Terms() {
@@ -118,9 +118,9 @@ func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time
 	return really, byNode
 }
 
-// agedFor returns the ages of the grant as aged does. But if the sender of the command at place pos had
-// read the node's clock before, and the grant was older by that reading, byNode is the age by that
-// reading: the sender judged by it.
+// agedFor returns the ages of the grant as aged does, with one exception. The sender of the command at
+// place pos may have read the node's clock earlier, and judged by that reading. If the grant's age by the
+// clock was greater at the time of the reading, byNode is that age.
 func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really, byNode time.Duration) {
 	really, byNode = rp.aged(g, at)
 	if read, ok := rp.readTime(pos, g.Node); ok {
@@ -227,9 +227,11 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 }
 
 // deadlineDelayed reports whether a change of the owner's wall clock delayed the owner's deadline beyond
-// the key's end. The change came after the owner had asked for the lock. At some time after the key's
-// end, and no later than granted, the deadline had not come by the changed clock; without the change it
-// would have come.
+// the key's end. It is true if:
+//
+//   - The clock changed after the owner had asked for the lock, no later than granted.
+//   - At some instant after the key's end, no later than granted, the changed clock showed a time before
+//     the deadline. By the unchanged clock, the deadline would have passed.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
 	deadline, asked := owner.Lease().Deadline, owner.Invoke.Time
@@ -240,10 +242,10 @@ func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool
 	return rp.Clocks[g.Client].Before(deadline, max(g.End.At.Hi, due), granted)
 }
 
-// shortened reports whether the owner's own command gave the key too short a TTL. Both the
-// end of the key and the other party's grant came before the end of the lease that the
-// operation had asked for. It also returns the time at which the operation began. A lock
-// that renews may choose short TTLs.
+// shortened reports whether the owner's own command gave the key too short a TTL. It is true if the key
+// ended, and the other party was granted the lock, before the end of the lease that the owner's operation
+// had asked for. It is false for a lock that renews, since such a lock may choose short TTLs. asked is the
+// time at which the operation began.
 func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (asked time.Duration, short bool) {
 	if rp.Claims.Renews || rp.Claims.TTL == 0 || last.Client != first.Client || last.Cmd < 0 || last.Moved != 0 || last.Most != 0 {
 		return 0, false
@@ -318,9 +320,9 @@ func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reaso
 	return reason{}, false
 }
 
-// foreclosed finds the owner's renewal that came too late only because the node's clock had
-// jumped: without the jump the key would still have existed. The renewal may also be a
-// command that put the owner's value there.
+// foreclosed finds the owner's renewal that came too late only because the node's clock had jumped: without
+// the jump the key would still have existed. A command that put the owner's value in the key may also count
+// as a renewal.
 func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
 	if last.Moved >= 0 {
 		return 0, false

@@ -12,9 +12,9 @@ import (
 // keys. A replica that became a primary, or a node that restarted, may lack the last
 // writes.
 
-// copiedAsOf returns how up to date the copy of a grant is: the time of the last command that gave the
-// grant's key the content that the copy has, if possible with the same TTL. If there is no such command,
-// it returns the time at which the copy came.
+// copiedAsOf returns how up to date the copy of a grant is: the time of the last command that gave the key
+// the value that the copy has. A command that also gave the key the copy's TTL takes precedence. If there
+// is no such command, copiedAsOf returns the time at which the copy came.
 func (rp *replay) copiedAsOf(g *keyspace.Grant) time.Duration {
 	if asOf, known := rp.copies[g]; known {
 		return asOf

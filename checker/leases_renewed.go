@@ -143,9 +143,9 @@ func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
 	return rp.Commands[g.Cmd].Sent
 }
 
-// renewedInstead explains a lease that its owner never renewed before due. Meanwhile the
-// owner renewed leases that it had released: as many as it ever renewed at the same time. places
-// are the places of these renewals. ok is false if the log does not show this.
+// renewedInstead explains a lease that its owner never renewed before due: the owner kept renewing other
+// leases, which it had already released. There must be as many of these leases as the owner ever renewed at
+// the same time. places are the places of their renewals. ok is false if the log does not show this.
 func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
 	all := rp.renewalLog().byLease
 	if len(all[renewedLease{g.Op, g.Node}]) > 0 {
@@ -271,12 +271,16 @@ func (rp *replay) keyWrites() map[keyWriter][]keyWrite {
 	return rp.writes
 }
 
-// gaveFirst reports whether the command at place pos gave the key of another client's grant
-// its first TTL without taking anything from that grant. The key had no TTL before. One of
-// two things must be true: the owner gave the key another TTL before this one ended, or
-// this TTL lasts at least as long as the lease that the owner had asked for, or had
-// prolonged by a write to the key. gaveFirst returns false if the recipe claims no lease time or no
-// recovery time, since such a lock may rely on keys without a TTL.
+// gaveFirst reports whether the command at place pos gave the key of another client's grant its first TTL
+// without taking anything from that grant. It is true if the key had no TTL before, and one of these is
+// true:
+//
+//   - The owner gave the key another TTL before this one ended.
+//   - This TTL lasts at least as long as the lease that the owner had asked for, or had prolonged by a
+//     write to the key.
+//
+// gaveFirst returns false if the recipe claims no lease time or no recovery time, since such a lock may
+// rely on keys without a TTL.
 func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 	p, isAcquire := rp.Acquired(g.Op)
 	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {

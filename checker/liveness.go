@@ -27,17 +27,20 @@ import (
 //   - overdue: the TTL of a key is longer than the recovery time that the recipe claims;
 //
 //   - starvation: a living client never got the lock in sufficient time, although other clients
-//     got it meanwhile and no key was left behind;
+//     got it in that time and no key was left behind;
 //
 //   - left free: a living client never got the lock in sufficient time, although no node had a
 //     key of the lock and Redis answered the client's commands.
 //
-// The verdict is unknown if the evidence decides nothing. Examples: a client got in late and no
-// key explains this; a client never got in, no key was in the way, and some key or reply was
-// not seen; the run ended before its faults were healed. Late means later than the recovery time
-// plus a turn for every client. This time counts from the last of three events: the last fault
-// healed, the last client crashed, the last command of a dead client arrived. A client that hangs in
-// its work may keep others out for the same time after its last command.
+// The verdict is unknown if the evidence decides nothing. Examples:
+//
+//   - A client got in late, and no key explains this.
+//   - A client never got in, no key was in the way, and some key or reply was not seen.
+//   - The run ended before its faults were healed.
+//
+// Late means later than the recovery time plus a turn for every client, counted from the latest of
+// these events: a fault is healed, a client crashes, a command of a dead client arrives. A client
+// that hangs in its work may keep others out for the same time after its last command.
 //
 // A recipe with a quorum promises nothing while a majority is unreachable. So a wait before
 // the healing counts only if keys, and not the network, blocked the client.

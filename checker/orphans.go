@@ -27,15 +27,19 @@ type orphan struct {
 	superseded bool
 }
 
-// orphans finds the orphans that kept other clients out until the orphans expired or were taken over:
-// see "blocked up to TTL" at liveness.
+// orphans finds the orphans that kept other clients out until the orphans expired or were taken over: see
+// "blocked up to TTL" at liveness.
 //
-// An attempt of another client counts if three things are true. The attempt was not granted while the
-// orphan existed. Only orphans refused the attempt, on so many nodes that it would have reached its
-// quorum without them. And meanwhile no living client believed that it held the lock. An attempt of
-// unknown outcome counts only if all its commands were answered. An orphan does not count if its own
-// client deleted it in the end, or if another client's release or a node's loss removed it before it
-// could expire.
+// An attempt of another client counts if all of these are true:
+//
+//   - The attempt was not granted while the orphan existed.
+//   - Orphans, and nothing else, refused the attempt on so many nodes that it would have reached its quorum
+//     without them.
+//   - No living client believed that it held the lock when the orphans refused the attempt.
+//   - If the attempt's outcome is unknown, all its commands were answered.
+//
+// An orphan does not count if its own client deleted it in the end, or if another client's release or a
+// node's loss of data removed it before it could expire.
 func (rp *replay) orphans() []Finding {
 	byOp := map[int][]keyspace.Contact{}
 	var ops []int

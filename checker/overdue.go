@@ -70,9 +70,9 @@ func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.Key
 	return overdue{cause: Unclassified}
 }
 
-// givenBy returns the TTL that the grant's own client gave the key with the command of the
-// term; 0 if another client sent it. A node that fell back to an older term, such as a promoted
-// replica, has the TTL that the command gave before.
+// givenBy returns the TTL that the grant's own client gave the key with the command of the term; 0 if
+// another client sent that command. Several terms may have the same command, since a node may fall back to
+// an older term, as a promoted replica does. The greatest TTL of these terms counts.
 func givenBy(l *keyspace.Grant, t *keyspace.Term) (given time.Duration) {
 	for i := range l.TermCount() {
 		if x := l.Term(i); x.Cmd == t.Cmd && x.Client == l.Client {
@@ -165,12 +165,14 @@ func (rp *replay) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Ter
 	return nil
 }
 
-// unowned reports whether the sender of a renewal was not responsible for the grant. Either
-// the grant was another client's, or the sender no longer attended to its own grant when it sent the
-// renewal. The time of sending counts, even if the renewal arrived late. A client prolonged
-// its own grant if its command put a grant on the key, or if it was acquiring the lock
-// again. If readers share a key, a reader that never learnt whether it was let in may have
-// prolonged its own grant, too.
+// unowned reports whether the sender of a renewal was not responsible for the grant: the grant was another
+// client's, or the sender no longer attended to its own grant when it sent the renewal. The time of sending
+// counts, even if the renewal arrived late. unowned returns false in three cases, in which a client may
+// have prolonged its own grant:
+//
+//   - The command put a grant on the key.
+//   - The client was acquiring the lock again.
+//   - Readers share the key, and the client is a reader that never learnt whether it was let in.
 func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	if t.Cmd < 0 || t.Cmd != l.Cmd && rp.enters(t.Cmd, l.Key) {
 		return false

@@ -13,19 +13,19 @@ import (
 // keyspace records a grant as soon as a command adds the entry. But the client has the lock only when its
 // turn comes.
 
-// onlyWaited reports whether the strike removed an entry that had not yet brought its
-// client the lock. The removal came before the client's hold began, and the client asked
-// again within the same acquire. In addition, one of two things is true:
+// onlyWaited reports whether the strike removed an entry that had not yet brought its client the lock. The
+// removal came before the client's hold began, and the client asked again within the same acquire. In
+// addition, one of two things is true:
 //
-//   - The entry stood behind another client's entry in a list or a sorted set, and the lease of
-//     that other entry had not ended by its node's clock. Afterwards the client got another
-//     grant on which its hold can rest, by its own command or another client's.
-//   - The client joined again within the same acquire, so that its hold rests on the later
-//     entry. Meanwhile another client held the lock, or another client's entry was ahead, even
-//     if that entry's lease had ended.
+//   - At the removal, the entry stood behind another client's entry in a list or a sorted set, and the
+//     lease of that other entry had not ended by its node's clock. Afterwards the client got another grant
+//     on which its hold can rest, by its own command or another client's.
+//   - The client joined again within the same acquire, so that its hold rests on the later entry. At the
+//     removal, another client held the lock, or another client's entry was ahead, even if that entry's
+//     lease had ended.
 //
-// If a lock has several permits, or if the modes are compatible, even an entry behind
-// another one may have brought the lock.
+// If a lock has several permits, or if the modes are compatible, even an entry behind another one may have
+// brought the lock.
 func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	h := rp.hold(g)
 	if s.Kind != keyspace.Removal || rp.Claims.Permits > 1 || h == nil || s.At.Hi >= h.From {

@@ -118,12 +118,12 @@ func (n nesting) tried() bool {
 	return false
 }
 
-// certain returns the time until which Redis certainly knew the hold's grant. The grant was
-// made between the invocation and the ok of its acquire. It lived until its TTL ran out, a
-// release removed it, or a node lost it. The releases of all clients count, since a bare DEL removes
-// any grant, and a release of unknown outcome may still arrive at any time. Only the releases that but
-// selects do not count. A grant made while there were two primaries is not certain at
-// all: the other primary may lack it. For the observed end of the grant's keys, see ended.
+// certain returns the time until which Redis certainly knew the hold's grant. The grant was made between
+// the invocation and the ok of its acquire. It lived until its TTL ran out, a release removed it, or a node
+// lost it. The releases of all clients count, since a bare DEL removes any grant, and a release of unknown
+// outcome may still arrive at any time. Only releases for which the function but returns true do not count.
+// A grant made while there were two primaries is not certain at all, since the other primary may lack it.
+// For the observed end of the grant's keys, see ended.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	granted := n.pairs.Find(h.Acquire).Invoke.Time
 	if slices.ContainsFunc(n.parted, func(p evidence.Interval) bool { return p.From <= granted && granted <= p.To }) {
@@ -176,10 +176,10 @@ func (n nesting) lived(acquire *history.Op) time.Duration {
 	return until
 }
 
-// ended returns the earliest time at which a key was seen to lose the hold's grant, or
-// Never. A late command of any operation may have removed the grant, even one sent after
-// its operation was over. Removals by the operations that but selects do not count. An
-// overwritten value is no end, since its owner still profits from the key.
+// ended returns the earliest time at which a key was seen to lose the hold's grant, or Never. A late
+// command of any operation may have removed the grant, even one sent after its operation was over. Removals
+// by operations for which the function but returns true do not count. An overwritten value is no end, since
+// its owner still profits from the key.
 func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 	at := Never
 	for _, g := range n.keys.Of(n.pairs.Find(h.Acquire).Invoke.Index) {

@@ -23,7 +23,7 @@ const oftenEnough = 3
 //
 //   - The lock was free for at least turn, the time in which every client gets a turn. If each client
 //     sent at least oftenEnough commands for the lock, the recovery time suffices.
-//   - Every command for the lock that these clients sent meanwhile got a reply and changed no key, and
+//   - Every command for the lock that these clients sent in this time got a reply and changed no key, and
 //     its node was able to serve it.
 //   - Some client got the lock in the trial, and nothing suggests that the lock is kept elsewhere.
 func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
@@ -94,9 +94,10 @@ func (rp *replay) eachAskedOften(clients, asked []int) bool {
 	return !slices.ContainsFunc(clients, func(client int) bool { return count[client] < oftenEnough })
 }
 
-// freeSince returns the earliest time, from `from` on, after which the lock stayed free up
-// to `until`: no client believed that it held the lock, and no node had a key that may
-// belong to the lock. ok is false if there is no such time, or if not everything was seen.
+// freeSince returns the earliest time after which the lock stayed free up to the time until; it looks only
+// at times from the parameter from on. The lock is free while no client believes that it holds the lock and
+// no node has a key that may belong to the lock. ok is false if there is no such time, or if not everything
+// was seen.
 func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Duration, ok bool) {
 	if !rp.Evidence.Watched || len(rp.Unseen) > 0 {
 		return 0, false
@@ -133,9 +134,9 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 	return since, since < until && len(examined) > 0
 }
 
-// foreignKeys returns the keys that carry grants of other locks only, and that the
-// finding's clients did not reach between from and until, except in operations on other locks. A
-// key that the clients look at may keep them out, whatever lock the key belongs to.
+// foreignKeys returns the keys that carry grants of other locks only, and that the finding's clients did
+// not reach between the times from and until, except in operations on other locks. A key that the clients
+// look at may keep them out, whatever lock the key belongs to.
 func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]bool {
 	foreign := map[string]bool{}
 	for _, g := range rp.Grants {
@@ -157,8 +158,8 @@ func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]b
 	return foreign
 }
 
-// askedInVain returns the places of the commands that the finding's clients sent between from and
-// until to acquire the finding's lock. ok is false if one of these commands got no reply, changed a
+// askedInVain returns the places of the commands that the finding's clients sent, between the times from
+// and until, to acquire the finding's lock. ok is false if one of these commands got no reply, changed a
 // key, or came to a node that was unable to serve it.
 func (rp *replay) askedInVain(f Finding, from, until time.Duration) (asked []int, ok bool) {
 	for pos, c := range rp.Commands {

@@ -116,9 +116,9 @@ func (r *Recorder) Event(op Op) (Op, error) {
 	return r.append(op), nil
 }
 
-// End records an event of the nemesis as the history's last entry. Its time is at, or the
-// previous entry's if that is later; the clock is not read. Later entries, and a second
-// End, are refused with ErrSealed.
+// End records an event of the nemesis as the history's last entry. The entry's time is the parameter at, or
+// the previous entry's time if that is later; the clock is not read. Later entries, and a second End, are
+// refused with ErrSealed.
 func (r *Recorder) End(op Op, at time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

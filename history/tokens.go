@@ -95,9 +95,9 @@ const (
 	leastTurns = 3
 )
 
-// looksDrawn reports whether two different words can be two draws from one source of
-// random names. If in doubt, it returns false: for two counters, two times, or two words
-// of a language. Declared tokens are in doubt only if they are numbers.
+// looksDrawn reports whether two different words can be two draws from one source of random names. If in
+// doubt, it returns false, for example for two counters, two times, or two words of a language. Declared
+// tokens are in doubt only if they are numbers.
 func looksDrawn(a, b string, declared bool) bool {
 	x, y := trimmed(a, b)
 	switch {

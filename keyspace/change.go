@@ -361,9 +361,9 @@ func (r *reader) finish(grants []*Grant, e End) {
 	}
 }
 
-// unexplained brings the key to the content after a change of unknown cause. Grants of changed
-// places end as Unclear, and the new values are a stranger's. If the cause of c is known, an earlier
-// change was missed: then unexplained brings the key to the content before c.
+// unexplained brings the key to the content after a change of unknown cause. Grants of changed places end
+// as Unclear, and the new values are a stranger's. If the cause of c is known, the unexplained change is an
+// earlier one that was missed. Then unexplained brings the key to the content before c.
 func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
 	after := c.After
 	if c.By != history.ByUnknown {

@@ -7,10 +7,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// counted returns the amount by which a command raised or lowered the number in a place.
-// counts is false if the value is no number or if the command set it. A script set the
-// number if findSet found the place, or if the new number was one of the script's
-// arguments and differs from the old number by more than one.
+// counted returns the amount by which a command raised or lowered the number in a place. counts is false if
+// the value is no number, or if the command set the number rather than counted. A script set the number in
+// two cases:
+//
+//   - findSet found the place.
+//   - The new number was one of the script's arguments, and differs from the old number by more than one.
 func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, counts bool) {
 	a, errA := strconv.ParseInt(was, 10, 64)
 	b, errB := strconv.ParseInt(is, 10, 64)
@@ -88,9 +90,11 @@ var counters = map[string]bool{"INCR": true, "INCRBY": true, "DECR": true, "DECR
 // scripted lists the commands that can do anything.
 var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EXEC": true}
 
-// count applies a change that raised or lowered a number. If the client takes a share, no
-// grant ends. If it gives a share back, its own share ends, or another client's if it has
-// none. When a count that goes up reaches zero, all its shares end.
+// count applies a change that raised or lowered a number:
+//
+//   - If the client takes a share, no grant ends.
+//   - If the client gives a share back, its own share ends. If it has none, another client's share ends.
+//   - When a count that goes up reaches zero, all its shares end.
 func (r *reader) count(n *node, k *keyState, key string, s spot, p *placeState, step int64, by actor) (struck []*Grant) {
 	p.addNumber(s.value)
 	is, _ := strconv.ParseInt(s.value, 10, 64)

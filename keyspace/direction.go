@@ -121,10 +121,9 @@ func (r *reader) invoked(op int) *history.Op {
 	return &history.Op{}
 }
 
-// takes reports whether a command takes a share of the count rather than returns one. The
-// parameters are the change and the number after it. If a count that goes up is still zero or
-// less, only an acquire takes a share: another operation may have returned a share that it did
-// not own.
+// takes reports whether a command takes a share of the count rather than returns one. The parameters step
+// and is are the change of the number and the number after it. If a count that goes up is still zero or
+// less, only an acquire takes a share: another operation may have returned a share that it did not own.
 func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 	switch {
 	case r.down[at]:

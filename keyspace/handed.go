@@ -25,15 +25,14 @@ type argumentUse struct {
 	op int
 }
 
-// heir finds the owner of a value that the command of the actor by put in a place. The value is
-// another client's token if only that client's acquires passed it as an argument. If the value
-// is empty or a number, the member's name is the token.
+// heir finds the owner of a value that a command put in a place. The parameter by is the command and its
+// sender. The value is another client's token if only that client's acquires passed it as an argument. If
+// the value is empty or a number, the member's name counts instead.
 //
-// For another client's token, handed is true and heir is that client. heir.op is its latest
-// acquire that passed the token before the command ran; -1 if that acquire had already
-// succeeded, so that the client was not waiting. lock is the lock of that acquire, which must
-// also be the lock of the sender's operation, if that is known. For any other value, handed is
-// false and heir is by.
+// For another client's token, handed is true and heir is that client. heir.op is its latest acquire that
+// passed the token before the command ran; -1 if that acquire had already succeeded, so that the client was
+// not waiting. lock is the lock of that acquire. If the lock of the sender's operation is known, it must be
+// the same. For any other value, handed is false and the sender itself is the heir.
 func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	if by.pos < 0 {
 		return by, "", false

@@ -101,9 +101,9 @@ type Term struct {
 	// Event is the index of the history's entry in which the node fell back to an older
 	// state that had this term; -1 for none.
 	Event int
-	// Moved is the time by which jumps of the node's clock postponed the end of the term;
-	// it is negative if they advanced the end. Most is the greatest value that Moved ever
-	// had: a later jump may set the clock right again.
+	// Moved is how far jumps of the node's clock postponed the end of the term; it is negative if they
+	// advanced the end. Most is the greatest value that Moved ever had: a later jump may set the clock right
+	// again.
 	Moved, Most time.Duration
 }
 

@@ -13,11 +13,10 @@ func (t *Term) Given() time.Duration {
 	return max(0, (t.Fair.Lo - t.At.Hi + unit - 1).Truncate(unit))
 }
 
-// TTLOf returns the TTL of the lock that an operation took. op is the index of its invocation.
-// For each key with a grant of the operation, the longest TTL that any command gave this grant
-// counts, renewals included. Of several keys, the shortest of these TTLs counts, since a lock
-// ends with the first of its keys. TTLOf returns 0 if no key has a TTL. ok is false if the
-// operation put nothing on keys.
+// TTLOf returns the TTL of the lock that an operation took; op is the index of its invocation. A key's TTL
+// is the longest that any command gave the operation's grant on it, renewals included. If there are several
+// keys, the shortest of their TTLs counts, since a lock ends with the first of its keys. TTLOf returns 0 if
+// no key has a TTL. ok is false if the operation put nothing on keys.
 func (k *Keys) TTLOf(op int) (ttl time.Duration, ok bool) {
 	longest := map[NodeKey]time.Duration{}
 	for _, g := range k.Of(op) {

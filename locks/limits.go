@@ -15,15 +15,22 @@ type Known struct {
 	Reentrant bool
 }
 
-// Limits returns the violations that no lease of such a lock can prevent by itself. They come from
-// a client that is frozen for longer than its lease, a node that forgets an acknowledged key, a
-// clock that jumps, a key without an owner that keeps others out until it expires, and a holder
-// that works for longer than a lease that nobody renews. A violation that Limits does not list
-// breaks a promise, or a property that the lock's own commands could have kept.
+// Limits returns the violations that no lease of such a lock can prevent by itself. They have
+// these causes:
 //
-// If a node's clock is set back, a key without an owner keeps others out for longer. Some locks
-// store the end of a lease in the key's value and let the next client take over an expired lease:
-// there the clock alone does this, without a second fault.
+//   - a client that is frozen for longer than its lease;
+//   - a node that forgets an acknowledged key;
+//   - a clock that jumps;
+//   - a key without an owner, which keeps others out until it expires;
+//   - a holder that works for longer than a lease that nobody renews.
+//
+// A violation that Limits does not list breaks a promise, or a property that the lock's own
+// commands could have kept.
+//
+// If a node's clock is set back, a key without an owner keeps others out for longer. As a
+// rule, such a key needs a second fault, such as a crash of its owner. No second fault is needed if
+// the lock stores the end of a lease in the key's value and lets the next client take over an
+// expired lease.
 //
 // All returned flaws are of kind Limit. They may show under the faults in Also; Faults is empty, so
 // no run has to find them.

@@ -66,18 +66,18 @@ func orphanedQuorum() []Flaw {
 		orphanedUnder([]string{"client-crash", "client-pause", "partition", "partition-requests", "delay", "reset", "node-restart"}))
 }
 
-// redlockNodeTimeout returns how long the client waits for one node: the upper end of D3's 5 to 50 ms
-// at a lease of 10 s, which is TTL/200. The timeout stays at 50 ms for shorter leases, since
-// network and scheduling delays do not shrink either: a slow node would count as dead, and its
-// grant would stay behind. But five dead nodes must cost at most a quarter of the lease, so the
-// timeout is at most TTL/20.
+// redlockNodeTimeout returns how long the client waits for one node. For a 10 s lease D3 names 5
+// to 50 ms; the timeout is the upper end, TTL/200. It stays at 50 ms for shorter leases, since network
+// and scheduling delays do not shrink with the lease. With a shorter timeout, a slow node would count as
+// dead, and its grant would stay behind. But five dead nodes must cost at most a quarter of the lease, so
+// the timeout is at most TTL/20.
 func redlockNodeTimeout(ttl time.Duration) time.Duration {
 	return max(ttl/200, min(50*time.Millisecond, ttl/20))
 }
 
 // TryLock implements Lock. A failed attempt releases the key on every node. ErrBusy means that too
 // few nodes granted the lock or that they took too long. Only this client decides that, so ErrBusy
-// is certain. If ctx ended meanwhile, TryLock returns ctx's error.
+// is certain. If ctx ended by then, TryLock returns ctx's error.
 func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {

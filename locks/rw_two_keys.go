@@ -10,10 +10,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwTwoKeys is the write lock of D4's read-write lock on a single node: one key for all readers and
-// one for the writer. The flaw needs no fault: nobody counts readers, so the first reader to leave
-// deletes the key of all readers and lets a writer in beside the others. On Redis Cluster a script
-// with these two keys fails with CROSSSLOT.
+// rwTwoKeys is the write lock of D4's read-write lock on a single node: one key for all readers and one for
+// the writer. The flaw needs no fault: nobody counts readers, so the first reader to leave deletes the key
+// of all readers and lets a writer in beside the remaining readers. On Redis Cluster a script with these
+// two keys fails with CROSSSLOT.
 //
 // Unlock returns ErrNotHeld if DEL replies 0: the key expired, or another reader deleted it.
 type rwTwoKeys struct {

@@ -63,9 +63,9 @@ func (polling) Poll(ctx context.Context, attempts Lock, interval time.Duration, 
 	return Poll(ctx, attempts, interval, maximum)
 }
 
-// pause waits for tick after an attempt that failed with busy, an error that is ErrBusy. If ctx has
-// ended, pause returns an error, even if tick is ready: an attempt on an ended context would have an
-// unknown outcome, but the lock is known to be busy.
+// pause waits for tick after an attempt that failed because the lock is busy; the parameter busy is that
+// attempt's error. If ctx has ended, pause returns an error, even if tick is ready. Another attempt on the
+// ended context would have an unknown outcome, but so far it is known that the lock is busy.
 func pause(ctx context.Context, tick <-chan time.Time, busy error) error {
 	select {
 	case <-ctx.Done():

@@ -116,9 +116,12 @@ func worstFlaw(t trial.Result) trial.Flaw {
 	return t.Flaws[i]
 }
 
-// compareWorst orders trials with a flaw for which the lock is to blame. The trial whose worst such
-// flaw is worse comes first. If the flaws are equal, the trial with fewer limits that are worse
-// than the flaw comes first. After that, the smaller trial comes first.
+// compareWorst orders trials with a flaw for which the lock is to blame. These criteria decide, in this
+// order:
+//
+//   - the trial's worst such flaw: the trial with the worse flaw comes first;
+//   - the number of limits that are worse than that flaw: fewer come first;
+//   - the size of the trial: the smaller trial comes first.
 func compareWorst(a, b trial.Result) int {
 	hidden := func(t trial.Result) int { return slices.Index(t.Flaws, worstFlaw(t)) }
 	return cmp.Or(

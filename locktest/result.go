@@ -46,11 +46,15 @@ func (r *Result) Err() error {
 	return errors.New(strings.Join(parts, "\n\n"))
 }
 
-// untested returns why no trial was run and decided under any fault. The lack is "" if some trial
-// was decided, or if there are no faults. The fault-free trials do not count if there are other
-// faults. byBudget is true if the budget left no time for the trials of some fault. fails is true
-// if the lack fails the test: in that case, and if trials ran but none was decided. fails is false
-// if the fault-free trials were decided and the faults only hit nothing.
+// untested returns why no trial was run and decided under any fault. The lack is "" if some trial was
+// decided, or if there are no faults. The fault-free trials do not count if there are other faults.
+// byBudget is true if the budget left no time for the trials of some fault. fails reports whether the lack
+// fails the test. It is true if
+//
+//   - byBudget is true, or
+//   - trials ran and none was decided.
+//
+// fails is false if the fault-free trials were decided and the faults only hit nothing.
 func (r *Result) untested() (lack string, fails, byBudget bool) {
 	var why, open []string
 	decided := false

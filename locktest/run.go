@@ -171,9 +171,9 @@ func (r *runner) all() {
 	}
 }
 
-// checkTested fails the test if a mistake left nothing tested, because a passing test would hide
-// the mistake: a pattern of -run that matches no fault, or too small a budget. With -skip, or if no
-// fault can strike the lock, checkTested only logs that. It never skips the test, because other
+// checkTested fails the test if nothing was tested because of a mistake: a pattern of -run that matches no
+// fault, or too small a budget. A passing test would hide the mistake. With -skip, or if no fault can
+// strike the lock, checkTested only logs that nothing was tested. It never skips the test, because other
 // calls of Run may follow.
 func (r *runner) checkTested(result *Result, ran int) {
 	t := r.t

@@ -72,9 +72,9 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	return name, key
 }
 
-// clients returns the clients that the action strikes: its Others without the client at its Point
-// or, if the action has no Others, only the client at its Point. Without a Point, the action's
-// Client takes the place of the client at Point.
+// clients returns the clients that the action strikes. If the action has Others, these are the Others
+// without the client at its Point. Without Others, it is only the client at its Point. If the action has no
+// Point, its Client takes the place of the client at Point.
 func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {
@@ -254,7 +254,7 @@ func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed
 const noticeable = time.Millisecond
 
 // stalled records how long the harness held a client at a point while the harness struck or healed.
-// On real time a lease may end meanwhile; such an end is no flaw of the lock. On virtual time
+// On real time a lease may end in this time; such an end is no flaw of the lock. On virtual time
 // striking and healing take no time, so nothing is recorded.
 func (s *injection) stalled(h testbed.Hit) error {
 	held := s.env.Now() - h.Time - s.meant

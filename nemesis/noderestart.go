@@ -100,10 +100,10 @@ func (s *injection) restart(ctx context.Context, before snapshot, killed []*deat
 	return s.restarted(before, after, up), err
 }
 
-// restarted returns the fate of each key, and counts the keys that the restart endangered. Keys
-// that had expired before the restart, or were written after it, do not count. If the operator
-// keeps nodes down until their keys expire, a key counts if it would have outlived an immediate
-// restart: the trial tests whether that rule saves the lock.
+// restarted returns the fate of each key, and counts the keys that the restart endangered. It does not
+// count keys that had expired before the restart, or that were written after it. The operator may have to
+// keep nodes down until their keys expire. Then a key counts if it would have outlived an immediate
+// restart: the trial tests whether the operator's rule saves the lock.
 func (s *injection) restarted(before, after snapshot, up time.Duration) result {
 	i, atStake := s.lasted(), 0
 	for _, node := range s.action.Nodes {

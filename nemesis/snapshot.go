@@ -45,10 +45,11 @@ func (l snapshot) expired(k history.KeyState, later snapshot) bool {
 	return k.TTL >= 0 && l.from+k.TTL <= later.to
 }
 
-// cameBack returns a function that reports whether a key, present in after but not in before, is
-// an old key that its node brought back at the time since. If clients were served between since
-// and after, the key may be new. Then the function requires that its value contains a token
-// granted earlier. On virtual time the snapshot ends at since, so no client is served in between.
+// cameBack returns a function that reports whether a key is an old key that its node brought back at the
+// time since. The function is for keys that are in the snapshot after, but not in the snapshot before. If
+// clients were served between since and the second snapshot, such a key may be new. Then the function
+// requires that its value contains a token granted earlier. On virtual time the second snapshot ends at
+// since, so no client is served in between.
 func (s *injection) cameBack(before snapshot, since time.Duration, after snapshot) func(history.KeyState) bool {
 	if after.to == since {
 		return func(history.KeyState) bool { return true }

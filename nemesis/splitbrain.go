@@ -14,8 +14,8 @@ import (
 
 // splitBrain promotes a replica for some clients while the other clients still use the old primary,
 // which does not know of the promotion. Then all clients move to the new primary, and the old
-// primary's own writes are lost. The writes that the old primary acknowledged meanwhile are the
-// proof.
+// primary's own writes are lost. The writes that the old primary acknowledged during the
+// split are the proof.
 //
 // The split event of a client is recorded before the client moves, so the event precedes all of
 // the client's commands to the new primary. The promote event is recorded after the last client

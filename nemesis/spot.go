@@ -156,11 +156,12 @@ var most = map[string]int{
 	testbed.StepHold: 2, testbed.StepRead: 2, testbed.StepTouch: 2,
 }
 
-// boundaries returns the spots at the commands in World.Points, in the protocol's order. when is
-// Before, Sent or Replied. boundaries takes the commands of the given steps, or of all steps if none
-// are given. On independent nodes it takes only the first command to the first node, to the node
-// that completes the quorum, and to the last node. It also takes the second command of an acquire to
-// the first node, which cleans up a failed attempt.
+// boundaries returns the spots at the commands in World.Points, in the protocol's order. when is Before,
+// Sent or Replied. boundaries takes the commands of the given steps, or of all steps if none are given. On
+// independent nodes it takes only these commands:
+//
+//   - the first command to the first node, to the node that completes the quorum, and to the last node;
+//   - the second command of an acquire to the first node, which cleans up a failed attempt.
 func (w World) boundaries(when testbed.When, steps ...string) []spot {
 	if len(steps) == 0 {
 		steps = protocol

@@ -27,9 +27,9 @@ func (s boundedSection) least() int {
 	return len(s.Head) + len(s.Rest(len(s.Items)))
 }
 
-// boundedPage joins the sections and omits those without items. The page has at most limit bytes,
-// unless the sections need more even without their items. Each section may use the room that is left, up
-// to its Most, but leaves as much as the later sections need without their items.
+// boundedPage joins the sections and omits those without items. The page has at most limit bytes, unless
+// the sections need more even without their items. Each section may use the room that is left, up to its
+// Most. But it leaves the room that the later sections need without their items.
 func boundedPage(limit int, sections []boundedSection) string {
 	var b strings.Builder
 	after := 0

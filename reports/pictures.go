@@ -47,8 +47,8 @@ func (e *evidence) pictures(room int) (pictures, error) {
 	return out, nil
 }
 
-// sharedEnds compares the pages whose indices are in which. It returns the longest text with which
-// all of them begin, and the longest text with which all of them end. In no page do the two texts
+// sharedEnds compares the pages whose indices the parameter which lists. It returns the longest text with
+// which all these pages begin, and the longest text with which all of them end. In no page do the two texts
 // overlap.
 func sharedEnds(pages [][]byte, which []int) (head, tail []byte) {
 	first := pages[which[0]]

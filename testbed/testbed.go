@@ -144,9 +144,9 @@ type Env interface {
 	Client(i int) Client
 	// Now returns the time since the trial's start, on the history's clock.
 	Now() time.Duration
-	// At calls do once, when the client reaches the point. The client waits at the point
-	// until do returns. Cancel withdraws the call: once cancel has returned, do is not
-	// running and will not run.
+	// At calls the function do once, when the client reaches the point. The client waits at the point until
+	// do returns. The function cancel withdraws the call: once cancel has returned, do is not running and
+	// will not run.
 	At(p Point, do func(Hit)) (cancel func())
 }
 
@@ -272,11 +272,10 @@ type Network interface {
 type Nodes interface {
 	// Pause freezes the node; hits is the number of commands that waited.
 	Pause(ctx context.Context, node string) (Undo, error)
-	// Kill ends the node at once; its connections break. Down is called at the moment of
-	// death: the node has answered all commands that it executed, and executes no more. If a
-	// single command keeps the node busy for longer than a moment, Kill does not wait for
-	// it, and the node may execute that command until Kill returns. If down fails, the node
-	// lives on.
+	// Kill ends the node at once; its connections break. The function down is called at the moment of death:
+	// the node has answered all commands that it executed, and executes no more. If a single command keeps
+	// the node busy for longer than a moment, Kill does not wait for it, and the node may execute that
+	// command until Kill returns. If down fails, the node lives on.
 	Kill(ctx context.Context, node string, down func() error) error
 	// Restart starts a killed node again with the data that the setup's durability kept,
 	// and returns the data that was lost.
@@ -304,20 +303,20 @@ type Clocks interface {
 
 // NodeClocks is the capability to make nodes' wall clocks jump.
 type NodeClocks interface {
-	// SkewNode sets the lead of the node's wall clock over the trial's from now on; the
-	// node's clock lags if offset is negative. Its speed does not change. Keys is the number
-	// of keys with an expiry, whose remaining TTLs the jump changed. If the clock has that
-	// offset already, nothing happens. Otherwise jumps is called first. All commands that the node
-	// executed before jumps used the old time, all commands after it use the new time, and
-	// the node executes none during it. If jumps fails, the clock does not jump.
+	// SkewNode sets the lead of the node's wall clock over the trial's from now on; the node's clock lags if
+	// offset is negative. Its speed does not change. Keys is the number of keys with an expiry, whose
+	// remaining TTLs the jump changed. If the clock has that offset already, nothing happens. Otherwise the
+	// function jumps is called first. Commands that the node executed before this call used the old time,
+	// commands after it use the new time, and the node executes none during it. If jumps fails, the clock
+	// does not jump.
 	SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error)
 }
 
 // Memory is the capability to put a node under memory pressure.
 type Memory interface {
-	// Evict makes the node evict its keys, as an allkeys policy of maxmemory would. It
-	// returns the keys' states before the eviction, sorted by key. If there are any keys,
-	// evicted is called with these states before the node executes another command.
+	// Evict makes the node evict its keys, as an allkeys policy of maxmemory would. It returns the keys'
+	// states before the eviction, sorted by key. If there are any keys, the function evicted is called with
+	// these states before the node executes another command.
 	Evict(ctx context.Context, node string, evicted func(keys []history.KeyState) error) ([]history.KeyState, error)
 }
 
@@ -333,16 +332,15 @@ type SplitBrain interface {
 
 // Slots is the capability to move hash slots between the masters of a Redis Cluster.
 type Slots interface {
-	// Migrate moves the slots of all keys of one master to another, with the keys, their
-	// values and expiries. From and to name each master by the node that first had its
-	// slots. Moved is called with the old node, the new node and the moved keys at the
-	// moment of the move; no command is executed meanwhile. Keys that expired before are
-	// left out. If only some keys could be moved, moved gets these, and the error says so.
+	// Migrate moves the slots of all keys of one master to another, with the keys, their values and
+	// expiries. The parameters from and to name each master by the node that first had its slots. The
+	// function moved is called with the old node, the new node and the moved keys at the moment of the move;
+	// no command is executed during the call. Keys that expired before are left out. If only some keys could
+	// be moved, moved gets these, and the error says so.
 	//
-	// The slots are migrating until the undo: if the old master gets a request for a key
-	// that it lacks, it redirects this one request to the new master (ASK). After the undo,
-	// the old master redirects all requests for these slots (MOVED). Hits is the number of
-	// keys.
+	// The slots are migrating until the undo: if the old master gets a request for a key that it lacks, it
+	// redirects this one request to the new master (ASK). After the undo, the old master redirects all
+	// requests for these slots (MOVED). Hits is the number of keys.
 	Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (Undo, error)
 }
 
@@ -358,9 +356,9 @@ type Clients interface {
 	// Client.Work, until undone. The client is not frozen: its timers and connections work.
 	// Hits is the number of calls that were prolonged.
 	SlowWork(client int) (Undo, error)
-	// HangWork makes the client hang for ever in its next call of Client.Work. The client's
-	// timers and connections go on. Hangs is called when the client begins to hang; if hangs
-	// fails, Client.Work returns its error instead. The undo only helps a client that has
-	// not made the call. Hits is the number of calls that hung.
+	// HangWork makes the client hang for ever in its next call of Client.Work. The client's timers and
+	// connections go on. The function hangs is called when the client begins to hang; if it fails,
+	// Client.Work returns its error instead. The undo only helps a client that has not made the call. Hits
+	// is the number of calls that hung.
 	HangWork(client int, hangs func() error) (Undo, error)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Brief returns the result as a line of trials.jsonl. For each oracle and cause, it keeps the first
-// and the longest finding; Verdict.LeftOut counts the others. A kept finding has only its cause,
+// and the longest finding; Verdict.LeftOut counts the rest. A kept finding has only its cause,
 // lock, span and Forever; the first also has its summary. Reasons stay only in unknown verdicts,
 // where later decisions depend on them. The verdict.json in the trial's folder has everything;
 // without a folder, the trial can be run again.

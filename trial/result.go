@@ -269,9 +269,13 @@ func Distinct(all []Flaw) []Flaw {
 // Same says whether f and g have the same oracle and cause.
 func (f Flaw) Same(g Flaw) bool { return f.Oracle == g.Oracle && f.Cause == g.Cause }
 
-// kindOf returns the kind that the recipe declares for (oracle, cause) under the trial's
-// fault, under a fault that the trial's fault provokes in this topology, or under a fault
-// that the workload resembles; "" if the recipe declares the flaw under none of these faults.
+// kindOf returns the kind that the recipe declares for (oracle, cause) under one of these faults; "" if it
+// declares the flaw under none of them:
+//
+//   - the trial's fault;
+//   - a fault that the trial's fault provokes in this topology;
+//   - a fault that the workload resembles.
+//
 // In a mix, a declaration for any fault counts.
 func kindOf(s Spec, oracle, cause string, declared []locks.Flaw) locks.Kind {
 	faults := append([]string{s.Fault}, nemesis.Provoked(s.Fault, s.Topology)...)

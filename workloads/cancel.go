@@ -68,9 +68,9 @@ func (s *session) asking(all context.Context) (ctx context.Context, stop context
 	}
 }
 
-// early is how long before its deadline a context ends. If both came at the same instant of a
-// virtual clock, a connection that waits until the deadline would wake just as the context ends,
-// and could see either state.
+// early is how long before its deadline a context ends. If a context ended at its deadline, at the same
+// instant of a virtual clock, a connection that waits until the deadline would wake just as the context
+// ends, and could see either state.
 const early = 100 * time.Nanosecond
 
 // deadlined is a context that announces a deadline but ends a moment before it.

@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// d3TestBasic is D3's testBasicLockUnLock: a client takes the lock and releases it after 1 s, a
-// tenth of the lease. Meanwhile another client tries to lock, and then to unlock with a token of
-// its own. Both attempts must fail.
+// d3TestBasic is D3's testBasicLockUnLock: a client takes the lock and releases it after 1 s, a tenth of
+// the lease. During this second another client tries to lock, and then to unlock with a token of its own.
+// Both attempts must fail.
 //
 // docs/measurements.md describes what the test would have shown.
 var d3TestBasic = Workload{

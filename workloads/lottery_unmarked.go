@@ -7,7 +7,7 @@ import (
 )
 
 // lotteryUnmarked is D3's example exactly as D3 has it: a timer fires in many instances of a
-// service. The instance that gets the lock draws ten winners; the others give up. No instance
+// service. The instance that gets the lock draws ten winners; the other instances give up. No instance
 // records that the draw was made. If another instance's timer fires after the first has released
 // the lock, that instance draws again, although the lock excluded the two from each other. The
 // workload lottery has the record that repairs this.

@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// readWrite has readers and writers that share two registers, which must be equal. A writer
-// changes one register, works, and changes the other. A reader that gets in meanwhile sees
-// different values.
+// readWrite has readers and writers that share two registers, which must be equal. A writer changes one
+// register, works, and changes the other. A reader that gets in between these changes sees different
+// values.
 var readWrite = Workload{
 	Name:     "read-write",
 	Doc:      "readers and writers on a pair of values that must be equal",

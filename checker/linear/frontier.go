@@ -34,7 +34,7 @@ import (
 //   - If several operations of the replying owner are available, the frontier tries them
 //     before the reply: fences may depend on their order.
 //   - If any of several releases makes way for an acquire, the frontier takes the one that replies
-//     first: the others, even those of unknown outcome, can take effect later in its stead. This
+//     first: the other releases, even those of unknown outcome, can take effect later in its stead. This
 //     argument covers owners with no other available operation. For other owners, the frontier tries
 //     every release.
 //   - If anybody may release, all acquires are alike, and so are all releases. Then no section

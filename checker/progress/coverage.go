@@ -11,11 +11,16 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// Behaviour is the code of one thing that was seen in a trial, without who did it, when and how
-// often. It is either a client's operation (its kind, what the lock's keys held for the client when
-// it began and when it ended, the phase of the fault, and the result), the loss of a lease that a client
-// noticed, or the change of a key (in
-// which step of the client that sent the command, the owner before and after, the phase of the fault).
+// Behaviour is the code of one thing that was seen in a trial, without who did it, when and how often. It
+// is one of these:
+//
+//   - A client's operation: its kind, what the lock's keys held for the client when the operation began and
+//     when it ended, the phase of the fault, and the result.
+//   - The change of a key: the step of the client that sent the command, the owner before and after the
+//     change, and the phase of the fault.
+//   - The loss of a lease that a client noticed: what the lock's keys held for the client then, and the
+//     phase of the fault.
+//
 // Two trials with the same behaviours tested the same things. String returns the behaviour in words.
 type Behaviour uint16
 

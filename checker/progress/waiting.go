@@ -30,11 +30,11 @@ const (
 	WaitingSpan = 4 * WaitingTick
 )
 
-// WaitingAround returns the clients' waits around the first window of the given fault that hit
-// something, or of any fault if fault is "". It returns nil if there is no such window, if nobody
-// waited, if the recipe claims no lease time, or if the history is impossible. It leaves out waits of
-// clients that crashed meanwhile, and waits that the trial's end cut short. The case is the one inside a
-// checker.Case.
+// WaitingAround returns the clients' waits around the first window of the given fault that hit something,
+// or of any fault if fault is "". It returns nil if there is no such window, if nobody waited, if the
+// recipe claims no lease time, or if the history is impossible. It leaves out waits that ended with the
+// client's crash, and waits that the trial's end cut short within a lease time. The case is the one inside
+// a checker.Case.
 func WaitingAround(c *evidence.Case, fault string) *Waiting {
 	rp, err := c.Replay()
 	if err != nil || rp.Claims.TTL <= 0 {

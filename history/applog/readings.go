@@ -133,9 +133,8 @@ func twice(spans []span) [2]int {
 	return [2]int{}
 }
 
-// opsOf returns spans as acquires and releases, shift later than the spans, with the line of each
-// entry's hold. At one instant releases come first: a hold that begins when another ends does not
-// overlap it.
+// opsOf returns spans as acquires and releases, all later by shift, with the line of each entry's hold. At
+// one instant releases come first: a hold that begins when another ends does not overlap it.
 func opsOf(spans []span, shift time.Duration) (ops []history.Op, lines []int) {
 	type entry struct {
 		op   history.Op

@@ -24,9 +24,8 @@ type History struct {
 	Record trial.Record
 	// Notes list the assumptions made in reading the history.
 	Notes []string
-	// apart holds the operations with each process as a client of its own; nil if reading made no
-	// guess. The guess is that processes whose numbers differ by a multiple of step are one
-	// client.
+	// apart has the operations read with each process as a client of its own. It is nil unless the clients
+	// are a guess: that processes whose numbers differ by a multiple of step are one client.
 	apart []history.Op
 	step  int
 	// silent maps each oracle that cannot judge the history to the reason.
@@ -121,9 +120,9 @@ func (h History) withhold(verdicts []checker.Verdict) {
 // Judge is an oracle's judgment.
 type Judge = func(context.Context, history.Evidence) checker.Verdict
 
-// Judge judges the history by every oracle, and by more. If the clients are a guess, Judge also
-// tries each process as a client of its own. A result that is violated or unknown in only one of
-// the two readings becomes unknown.
+// Judge judges the history by every oracle, and by the functions in more. If the clients are a guess, Judge
+// also tries each process as a client of its own. A result that is violated or unknown in only one of the
+// two readings becomes unknown.
 func (h History) Judge(ctx context.Context, more ...Judge) (trial.Result, error) {
 	result, err := trial.Judge(ctx, h.Record, more...)
 	if err != nil {

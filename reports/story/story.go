@@ -273,9 +273,8 @@ func (t *teller) intruder(h checker.Hold) bool {
 	return x.Overlaps() && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From
 }
 
-// lastOfTwo reports whether h is the hold, of two overlapping ones, that was granted last. It
-// returns the client of the other hold. The hold that was granted last may begin first, because its
-// reply may arrive first.
+// lastOfTwo reports whether h was granted after the hold that overlaps it, and returns the client of that
+// other hold. A hold that was granted later may begin earlier, because its reply may arrive first.
 func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	x := t.Finding
 	i := slices.IndexFunc(t.storyHolds, t.intruder)

@@ -55,13 +55,14 @@ type Options struct {
 	Ordered bool
 	// Processes run the clients; nil = the clients run in this process.
 	Processes testbed.Processes
-	// Stagger separates goroutines that would otherwise go on at one instant, in random
-	// order: each goroutine sleeps for Stagger's result for its client, node and connection.
-	// A step has node "" and conn 0. Goroutines sleep if they have waited for their client
-	// to be resumed, or at the gate until the gate was closed. At a point, they sleep before
-	// and after the point's function. Results must be positive and more than 3 ns apart,
-	// since the goroutines of one connection go on 1 ns after each other. Nil = no goroutine
-	// sleeps.
+	// Stagger separates goroutines that would otherwise go on at one instant, in random order. Each
+	// goroutine sleeps for Stagger's result for its client, node and connection; a step has node "" and
+	// conn 0. Results must be positive and more than 3 ns apart, since the goroutines of one connection go
+	// on 1 ns after each other. Nil = no goroutine sleeps. A goroutine sleeps
+	//
+	//   - when it has waited for its client to be resumed;
+	//   - when it has waited at the gate until the gate was closed;
+	//   - before and after the function of a point.
 	Stagger func(client int, node string, conn int) time.Duration
 }
 
@@ -303,10 +304,9 @@ const (
 	noticing // a call of Awake, on no connection
 )
 
-// asleep sleeps for the waiter's stagger, so that the waiter goes on alone. If the waiter's
-// connection is closed, the sleep ends: the goroutine that closed the connection may spin
-// until the waiter returns, and a virtual clock stands still meanwhile. mu is held on entry
-// and return.
+// asleep sleeps for the waiter's stagger, so that the waiter goes on alone. If the waiter's connection is
+// closed, the sleep ends at once: the goroutine that closed the connection may spin until the waiter
+// returns, and a virtual clock stands still while a goroutine spins. mu is held on entry and return.
 func (g *Gate) asleep(w waiter) {
 	d := g.staggered(w)
 	if d <= 0 {

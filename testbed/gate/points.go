@@ -16,10 +16,11 @@ type armed struct {
 	done  chan struct{} // closed when do has returned
 }
 
-// At implements testbed.Env. Cancel waits for a running do, so do must not call it.
+// At implements testbed.Env. The function cancel waits for a running call of do, so do must not
+// call cancel.
 //
-// Do runs on the goroutine that reached the point, with no lock held. Do may pause or crash
-// this very client; that takes effect before the client goes on. If a command reaches
+// The function do runs on the goroutine that reached the point, with no lock held. It may pause or
+// crash this very client; that takes effect before the client goes on. If a command reaches
 // several points at once, their functions run one after the other: the greatest Point.Turn
 // first, equal ones in the order of the calls of At.
 func (g *Gate) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) {

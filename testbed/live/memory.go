@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Evict implements testbed.Memory. It sets maxmemory to 1 byte for a moment, so that Redis
-// itself evicts. The node executes no client's command until evicted has returned; clients
-// see only that the keys are gone.
+// Evict implements testbed.Memory. It sets maxmemory to 1 byte for a moment, so that Redis itself evicts.
+// The node executes no client's command until the function evicted has returned; clients see only that the
+// keys are gone.
 func (e ownEnv) Evict(ctx context.Context, node string, evicted func([]history.KeyState) error) (keys []history.KeyState, err error) {
 	n, err := e.node(node)
 	if err != nil {

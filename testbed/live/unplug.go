@@ -13,9 +13,9 @@ type Pluggable interface {
 	Server
 	// Unplug takes the server off the network. Connections to the server break.
 	Unplug() error
-	// Plug brings the server back on the network. Other servers reach it at its old address, but
-	// its Addr may change. If the server was killed meanwhile, the node's next server starts on the
-	// network.
+	// Plug brings the server back on the network. Other servers reach it at its old address, but its Addr
+	// may change. If the server was killed while it was off the network, the node's next server starts on
+	// the network.
 	Plug() error
 }
 

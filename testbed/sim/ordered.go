@@ -49,9 +49,9 @@ func (l *link) order(sequencer sequencer) func(context.Context) (net.Conn, error
 	}
 }
 
-// chooseConn chooses the connection of the turn mine, which goes on now. The candidates are mine's
-// own connection and the waiting turns' connections that resemble it. Mine swaps connections
-// with the turn whose candidate has the lowest number. The simulation's lock is held.
+// chooseConn chooses the connection of a turn that goes on now; the parameter mine is that turn. The
+// candidates are the turn's own connection, and connections of waiting turns that resemble it. The turn
+// swaps connections with the turn whose candidate has the lowest number. The simulation's lock is held.
 func (w *simulation) chooseConn(mine *turn) {
 	if mine.conn == nil {
 		return

@@ -22,9 +22,9 @@ var moments = []promise{
 // hammered is a key that clients increment all the time.
 const hammered = "hammered"
 
-// hammer calls strike, which injects a fault into n0, while clients increment the key. It
-// returns the increments that ran, in the order of execution, and the time at which strike
-// called told.
+// hammer calls strike, which injects a fault into n0, while clients increment the key. It returns the
+// increments that ran, in the order of execution, and the time at which strike called its argument, the
+// function told.
 func (s suite) hammer(strike func(w *testEnv, told func() error) error) (ran []history.Command, told time.Duration) {
 	const clients = 3
 	calls := 0

@@ -62,10 +62,10 @@ const (
 	done
 )
 
-// reach notes the state that the process reports and, in state done, how the session ended. It
-// ignores a state that was reached before. If the process was to be frozen before it was started,
-// reach stops it, now that it has its connections: no client begins before all have theirs. If it cannot
-// be stopped, its session ends with that error, and it never becomes ready.
+// reach notes the state that the process reports and, in state done, how the session ended. It ignores a
+// state that was reached before. If the client was frozen before its process was ready, reach stops the
+// process now, when the process has its connections: no client begins before all have theirs. If the
+// process cannot be stopped, its session ends with that error, and it never becomes ready.
 func (p *process) reach(s state, end End, now func() time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 // cut. The disturbed part ends before a client needs more.
 const spareSections = 200
 
-// Cut returns the spec of a continuation of the trial that recorded ops. At the instant at, on the
-// history's clock, faults in force end, and faults that have not begun give up. Critical sections
-// that clients had begun stay as they were. In continuation 0, later sections stay too; in every
-// other continuation, they are drawn anew.
+// Cut returns the spec of a continuation of the trial that recorded ops. The continuation is cut at the
+// instant in the parameter at, on the history's clock. Then the faults in force end, and faults that have
+// not begun give up. Critical sections that clients had begun stay as they were. In continuation 0, later
+// sections stay too; in every other continuation, they are drawn anew.
 func Cut(s trial.Spec, ops []history.Op, at time.Duration, continuation int) trial.Spec {
 	s.Plan = healed(s.Plan, ops, at)
 	s.Options.Script = script(s, ops, at, continuation)

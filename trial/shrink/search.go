@@ -13,14 +13,13 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Search looks for a smaller spec for which same still returns true: fewer faults, clients and
-// critical sections, fewer nodes, a shorter trial, narrower and plainer faults, rounder and smaller
-// times. The seed stays. The result is minimal: after any further single edit, same returns false.
-// Search is a pure function of the spec and of same's answers. It calls same at most once for each
-// spec.
+// Search looks for a smaller spec for which the callback same still returns true: fewer faults, clients and
+// critical sections, fewer nodes, a shorter trial, narrower and plainer faults, rounder and smaller times.
+// The seed stays. The result is minimal: after any further single edit, same returns false. Search is a
+// pure function of the spec and of same's answers. It calls same at most once for each spec.
 //
-// With an error, Search returns the smallest spec found so far. The error is same's, or
-// ctx's cause if ctx ended first, or NotShown if same returns false for s.
+// With an error, Search returns the smallest spec found so far. The error is that of same, or ctx's cause
+// if ctx ended first, or NotShown if same returns false for s.
 func Search(ctx context.Context, s trial.Spec, same func(context.Context, trial.Spec) (bool, error)) (trial.Spec, error) {
 	x := &reduction{same: same, best: copied(s), tried: map[[sha256.Size]byte]bool{}}
 	if ok, err := x.try(ctx, x.best); err != nil {

@@ -160,9 +160,12 @@ func disturbedBy(s trial.Spec, t trial.Result) bool {
 	return slices.Contains(s.Plan.Faults(), t.Spec.Fault)
 }
 
-// shownBy says whether a smaller trial, d, can stand for t: both have the same outcome and the same
-// flaw to keep (toKeep). If t's fault hit something, the fault of d must have hit something too. If
-// t's flaw rests on a broken assumption, so must the flaw of d, and vice versa.
+// shownBy reports whether a smaller trial, d, can stand for t. The harness must have run d without an error
+// or a stall. In addition, all of these must be true:
+//
+//   - Both trials have the same outcome and the same flaw to keep (toKeep).
+//   - If t's fault hit something, d's fault hit something too.
+//   - The flaws of both trials rest on broken assumptions, or neither flaw does.
 func shownBy(d trial.Done, t trial.Result) bool {
 	u := d.Trial
 	return u.Err == "" && !d.Stalled && (u.Exercised() || !t.Exercised()) && len(u.Flaws) > 0 && len(t.Flaws) > 0 &&

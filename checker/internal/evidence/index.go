@@ -154,9 +154,9 @@ func (ix *Index) DoneAt(p *history.Pair) time.Duration {
 	return ix.CrashOf(p.Invoke.Client)
 }
 
-// leaving returns the time of the client's first release of the lock that comes at or after the time
-// from and after the entry granted, or else the time of the client's crash. granted is the index of the
-// ok of a grant that the client no longer believed in.
+// leaving returns the time at which a client left a lock that it no longer believed in. This is the
+// client's first release of the lock at or after the time in the parameter from, or else its crash. granted
+// is the index of the ok of the client's grant; earlier releases do not count.
 func (ix *Index) leaving(pairs []history.Pair, at ClientLock, granted int, from time.Duration) time.Duration {
 	i, _ := slices.BinarySearchFunc(pairs, granted, func(p history.Pair, ok int) int {
 		return cmp.Compare(p.Invoke.Index, ok)

@@ -7,10 +7,14 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// moded returns the entries of a read-write lock with their modes filled in, since a release need
-// not name the mode. Every operation other than an acquire gets the mode of its acquire. If a client
-// has several unreleased acquires, moded takes the latest of the first kind that exists: an acquire with
-// the operation's token, a granted one whose lease is not over, a granted one, one of unknown outcome.
+// moded returns the entries of a read-write lock with their modes filled in, since a release need not name
+// the mode. Every operation other than an acquire gets the mode of its acquire. If a client has several
+// unreleased acquires, moded takes the latest of the first of these kinds that exists:
+//
+//   - an acquire with the operation's token;
+//   - a granted acquire whose lease is not over;
+//   - any granted acquire;
+//   - an acquire of unknown outcome.
 func moded(e history.Evidence) []history.Op {
 	if !e.Claims.ReadWrite || !slices.ContainsFunc(e.Ops, modeless) {
 		return e.Ops
