@@ -1,12 +1,14 @@
 package progress
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/checker/internal/histories"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 func TestBehavioursOfOperations(t *testing.T) {
@@ -70,4 +72,47 @@ func TestEachBehaviourHasItsOwnWords(t *testing.T) {
 	if want := "other change: own and others' → own and others', after the fault, info"; last.String() != want {
 		t.Errorf("the last behaviour is %q, want %q", last, want)
 	}
+}
+
+func TestTheStateOfALocksKeys(t *testing.T) {
+	for want, grants := range map[string]string{ // the digits are the clients with a grant on n0, n1 and n2
+		"free": "---", "some own": "0--", "own": "00-", "some others'": "1--", "others'": "-11",
+		"some own and some others'": "0-1", "some own and others'": "011", "own and some others'": "001",
+	} {
+		c := &coverage{
+			replay: &evidence.Replay{Index: &evidence.Index{}, Keys: &keyspace.Keys{}}, quorum: 2,
+			held: map[evidence.ClientLock]map[keyspace.NodeKey]int{},
+		}
+		begin := func(node, client int, lock string) *keyspace.Grant {
+			g := &keyspace.Grant{Node: fmt.Sprintf("n%d", node), Key: lock, Client: client, Lock: lock}
+			c.note(turn{grant: g, by: 1})
+			return g
+		}
+		for node, client := range grants {
+			if client != '-' {
+				begin(node, int(client-'0'), "L")
+			}
+			c.note(turn{grant: begin(node, 0, "L2"), by: -1}) // a grant of another lock, which ends
+			begin(node, 1, "L3")
+		}
+		if got := behaviourStates[c.state(evidence.ClientLock{Client: 0, Lock: "L"})]; got != want {
+			t.Errorf("grants %s: %s, want %s", grants, got, want)
+		}
+		if got := behaviourStates[c.state(evidence.ClientLock{Client: 0, Lock: "L2"})]; got != "free" {
+			t.Errorf("grants %s: the other lock is %s, want free", grants, got)
+		}
+	}
+}
+
+func TestALossIsABehaviour(t *testing.T) {
+	e := history.Evidence{Ops: histories.Timeline(t, `
+		c0 acquire 1-2 ok
+		c0 lost 3`)}
+	want := "lost: free → free, before the fault"
+	for _, b := range Behaviours(evidence.New(e)) {
+		if b.String() == want {
+			return
+		}
+	}
+	t.Errorf("%q was not seen", want)
 }
