@@ -42,7 +42,8 @@ func (rp *replay) rests(g *keyspace.Grant, at time.Duration) bool {
 	})
 }
 
-// longer reports whether the term t ends later than every earlier term of the grant.
+// longer reports whether the term t certainly ends later than every earlier term of the grant that
+// has a TTL. It returns false if there is no such earlier term.
 func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 	earlier, later := false, true
 	for _, before := range g.Terms() {

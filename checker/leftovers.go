@@ -18,8 +18,8 @@ type leftover struct {
 	why     []account.Fact
 	cmds    []int
 	first   *keyspace.Grant // the grant that the key carries; nil if unknown
-	// young: the key is not older than the recipe lets a key become, so that its owner may
-	// still remove it.
+	// young: the key has a TTL and is not overdue (whyLeftOverdue), so it may still be deleted or
+	// expire in time.
 	young bool
 	// atAnyPace: the key was left behind for a reason other than a timeout (Finding.atAnyPace).
 	atAnyPace bool

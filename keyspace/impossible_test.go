@@ -17,8 +17,8 @@ var bys = []history.ChangedBy{
 	history.ByMigration, history.ByClock, history.ByStranger, history.ByUnknown, "",
 }
 
-// spoil makes evidence impossible: changes no longer follow from each other or from
-// commands, and their times are out of order.
+// spoil changes evidence at random. Then changes of keys may no longer follow from each other or from
+// commands, and their times may be out of order.
 func spoil(t *rapid.T, e history.Evidence) history.Evidence {
 	e.Keys, e.Commands = slices.Clone(e.Keys), slices.Clone(e.Commands)
 	any := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }

@@ -279,8 +279,9 @@ func (r *reader) apart(old string) *SplitBrain {
 	return nil
 }
 
-// promote makes another node the primary. If the two nodes were parted, only the grants
-// that the old primary alone had are lost.
+// promote makes another node the primary. If that ends a split brain between the two nodes, all
+// grants on the old primary end as lost, and the grants on the new primary stay. Otherwise only the
+// grants that the new primary lacks end as lost.
 func (r *reader) promote(op history.Op) {
 	old := cmp.Or(op.From, r.primary)
 	if p := r.apart(old); p != nil {

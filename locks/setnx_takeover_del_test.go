@@ -37,7 +37,7 @@ func TestTakeoverDelTakesOverWhenTheStoredTimeIsPast(t *testing.T) {
 
 func TestTakeoverDelLetsTwoRivalsIn(t *testing.T) {
 	ca, a, b := takeoverRivals(t, 2*time.Second)
-	before(ca, "DEL", func() { acquire(t, b) }) // both rivals have seen the past time
+	before(ca, "DEL", func() { acquire(t, b) }) // b takes over between a's GET and a's DEL, which then deletes b's key
 	acquire(t, a)
 }
 

@@ -13,8 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// virtualNode is a node without a connection, on the clock of a synctest bubble. It answers the
-// commands of recipes whose key is a string, and of redisson without re-entry.
+// virtualNode is a node without a connection, on the clock of a synctest bubble. It answers GET,
+// EXPIRE, SET (always as with NX) and the scripts compare-and-expire, compare-and-delete, redisson-enter
+// without re-entry, and redisson-renew. Any other command fails with errNotVirtual.
 type virtualNode struct {
 	start time.Time
 	// slow returns how long a command takes; nil = no time. fails returns a command's error; nil =

@@ -84,8 +84,8 @@ func namedNodePauses(w World) []Schedule {
 			add(trio, s, part, "", "the lease, with more clients than one waiting", w.outlast())
 		}
 	}
-	// The holder is late, but within its lease; then its node freezes for the rest of the lease.
-	// Other clients ask for the lock before the holder releases it.
+	// The holder is late, but within its lease; meanwhile other clients ask for the lock. Then its
+	// node, or a majority of independent nodes, freezes until the lease is over.
 	l, all := w.one(), w.together()
 	for _, s := range believing {
 		slow := e.pause(s, "is late, but within its lease", []int{0}, l)

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// mix is the fault that combines all other faults.
+// mix is the fault that mixes the other faults.
 const mix = "chaos"
 
 // Groups of faults.

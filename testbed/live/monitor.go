@@ -24,7 +24,7 @@ import (
 //
 // The monitor's connection bypasses links and gate. MONITOR slows the node down.
 type monitor struct {
-	clients sync.Map // client names ("c0") by address; "" = the address is hidden
+	clients sync.Map // client names ("c0") by address; "" = the log leaves out the address's commands
 
 	mu      sync.Mutex
 	file    *os.File

@@ -14,12 +14,13 @@ import (
 
 // cluster tracks each shard's master, which the nodes elect.
 //
-// The tap notices elections: before a former replica executes a client's command, the tap
-// asks the node for its role. Changes of role between commands do not matter.
+// The tap notices elections: before a node executes a client's command, the tap asks the node for its
+// role, unless the node is known to be its shard's only master. Changes of role between commands do
+// not matter.
 type cluster struct {
 	env         *env
-	peerProxies map[*node]*peerProxy // replicas and clients know the proxies' addresses
-	buses       map[*node]*peerProxy
+	peerProxies map[*node]*peerProxy // in front of the nodes' ports: each node announces its proxy's address
+	buses       map[*node]*peerProxy // in front of the nodes' cluster buses
 	shards      []*shard
 	elections
 

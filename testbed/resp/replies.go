@@ -35,7 +35,8 @@ func (r *Replies) Sent(args []history.Bytes) int {
 	return r.sent
 }
 
-// Idle reports whether every command was answered and no unrequested messages can come.
+// Idle reports whether every command was answered and no subscription command was ever sent, so that
+// no published messages can come. Invalidations (CLIENT TRACKING) may still come.
 func (r *Replies) Idle() bool { return !r.subscribed && len(r.waiting.Live()) == 0 }
 
 // Received notes a message from the node. If the message completes the answer to a command,

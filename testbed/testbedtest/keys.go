@@ -7,7 +7,7 @@ import (
 )
 
 // chain is the key changes that an environment reported. Whatever changed a key, the state before
-// each change must be the state after the previous one.
+// each change must be the state after the previous change of the same key on the same node.
 type chain []history.KeyChange
 
 // add implements Setup.Keys.

@@ -224,5 +224,5 @@ type Key struct{ Node, Name string }
 // Where returns the key that the event changed.
 func (x Event) Where() Key { return Key{Node: x.Node, Name: x.Key} }
 
-// Where returns the key that carried the claim.
+// Where returns the key that the span is about.
 func (s Span) Where() Key { return Key{Node: s.Node, Name: s.Key} }
