@@ -136,7 +136,7 @@ func TestWhatNobodyVouchesForHasNoVerdict(t *testing.T) {
 		{"no key changes", remove(trial.KeysFile), trial.Changed},
 		{"another reply", replace(trial.CommandsFile, `"reply":"OK"`, `"reply":"KO"`), trial.Changed},
 		{"another operation", replace(trial.HistoryFile, `"f":"healed"`, `"f":"better"`), trial.Changed},
-		{"another promise", replace(trial.SpecFile, `"recovery": 1000000000`, `"recovery": 0`), trial.Changed},
+		{"another promise", replace(trial.SpecFile, `"recovery":1000000000`, `"recovery":0`), trial.Changed},
 		{"no verdict", remove(trial.VerdictFile), trial.Unvouched},
 		{"a line that is cut short", func(t *testing.T, folder string) {
 			path := filepath.Join(folder, trial.KeysFile)

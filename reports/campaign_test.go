@@ -139,7 +139,7 @@ func TestNobodyIsCalledSafe(t *testing.T) {
 	all.WriteString(terminal(sampleMatrix(t), testGlossary, Screen{}))
 	for _, s := range sampleTrials(t) {
 		f, _ := story.FocusOn(told(s.Trial, s.Evidence))
-		all.Write(testGlossary.counterexample(s.Trial, f, "store/"+s.Trial.Dir, "", keptPictures{Timeline: true, Porcupine: true}))
+		all.Write(testGlossary.counterexample(s.Trial, f, "store/"+s.Trial.Dir, "", keptFiles{Timeline: true, Porcupine: true}))
 	}
 	if strings.Contains(strings.ToLower(all.String()), "safe") {
 		t.Error(`the word "safe" appears`)

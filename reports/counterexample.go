@@ -20,9 +20,10 @@ import (
 
 // counterexample describes a violated trial in Markdown: the story; the verdicts; the operations
 // and commands that matter, in order; and commands for a closer look. folder is the trial's folder
-// as command lines name it. origin says how the trial came about; "" = unknown. kept are the
-// pictures in the folder; for any other picture, the text has the command that draws it.
-func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, kept keptPictures) []byte {
+// as command lines name it. origin says how the trial came about; "" = unknown. kept is what the
+// folder has; for any other picture, the text has the command that draws it. If the folder has a
+// minimal trial, that trial's page has the story and the operations and commands in order.
+func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, kept keptFiles) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
 	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not name them
@@ -31,26 +32,15 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	if origin != "" {
 		fmt.Fprintf(&b, "%s\n\n", prose.Sentence(origin))
 	}
-	b.WriteString(story.Tell(f).Markdown())
-	if text := g.declaredWords(t, f.Finding); text != "" {
-		fmt.Fprintf(&b, "> %s\n\n", prose.Escape(text))
-	}
-	if kept.Timeline {
-		fmt.Fprintf(&b, "![Timeline](%s)\n\n", TimelineFile)
-	} else {
-		fmt.Fprintf(&b, "The timeline: `%s`.\n\n", drawing(folder, TimelineFile))
+	if !kept.Minimal {
+		g.writeStory(&b, t, f, folder, kept)
 	}
 	b.WriteString("## Verdicts\n\n| oracle | result | cause | found |\n|---|---|---|---|\n")
 	for _, v := range t.Verdicts {
 		verdictRows(&b, t, v)
 	}
-	b.WriteString("\n## In order\n\n" + story.Ordered + "\n\n| seconds | who | what |\n|---:|---|---|\n")
-	entries, more := story.Log(f)
-	for _, x := range entries {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", prose.Stamp(x.At), x.Who, prose.Cell(x.What))
-	}
-	if more > 0 {
-		fmt.Fprintf(&b, "\n%d more in %s and %s.\n", more, storedAs(folder, trial.HistoryFile), storedAs(folder, trial.CommandsFile))
+	if !kept.Minimal {
+		writeLog(&b, f, folder)
 	}
 	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shell.Quote(folder), shell.Quote(folder))
 	history := storedAs(folder, trial.HistoryFile)
@@ -66,6 +56,31 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 		b.WriteString(decidedSection)
 	}
 	return []byte(b.String())
+}
+
+// writeStory writes the story of the finding and shows the timeline.
+func (g glossary) writeStory(b *strings.Builder, t trial.Result, f story.Focus, folder string, kept keptFiles) {
+	b.WriteString(story.Tell(f).Markdown())
+	if text := g.declaredWords(t, f.Finding); text != "" {
+		fmt.Fprintf(b, "> %s\n\n", prose.Escape(text))
+	}
+	if kept.Timeline {
+		fmt.Fprintf(b, "![Timeline](%s)\n\n", TimelineFile)
+	} else {
+		fmt.Fprintf(b, "The timeline: `%s`.\n\n", drawing(folder, TimelineFile))
+	}
+}
+
+// writeLog writes the operations and commands that matter, in order.
+func writeLog(b *strings.Builder, f story.Focus, folder string) {
+	b.WriteString("\n## In order\n\n" + story.Ordered + "\n\n| seconds | who | what |\n|---:|---|---|\n")
+	entries, more := story.Log(f)
+	for _, x := range entries {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", prose.Stamp(x.At), x.Who, prose.Cell(x.What))
+	}
+	if more > 0 {
+		fmt.Fprintf(b, "\n%d more in %s and %s.\n", more, storedAs(folder, trial.HistoryFile), storedAs(folder, trial.CommandsFile))
+	}
 }
 
 // drawing returns the command that draws the named picture from a trial's folder.

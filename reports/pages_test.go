@@ -30,7 +30,7 @@ func sampleResult(t *testing.T) result {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Kept = keptPictures{Timeline: true, Porcupine: true}
+		d.Kept = keptFiles{Timeline: true, Porcupine: true}
 		r.Details[s.Trial.Dir] = d
 		r.Trials = append(r.Trials, s.Trial)
 		samples[s.Trial.Spec.Lock] = append(samples[s.Trial.Spec.Lock], s.Trial.Acquires...)

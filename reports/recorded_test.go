@@ -40,7 +40,7 @@ func TestRecordedTrialsAreToldAsTheyWereReviewed(t *testing.T) {
 			if got := string(f.Finding.Cause); got != name {
 				t.Errorf("it is told as %s, want %s", got, name)
 			}
-			reporttest.Golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, f, "store/demo/"+name, "", keptPictures{Timeline: true, Porcupine: true}))
+			reporttest.Golden(t, "recorded/"+name+"/counterexample.md", testGlossary.counterexample(trial, f, "store/demo/"+name, "", keptFiles{Timeline: true, Porcupine: true}))
 			reporttest.Golden(t, "recorded/"+name+"/told.txt", []byte(testGlossary.tell(trial, e, 80)))
 			if n := len(story.Tell(f).Steps); n < 3 || n > story.MaxSteps {
 				t.Errorf("got %d steps, want 3 to %d", n, story.MaxSteps)
@@ -60,7 +60,7 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 			if !ok {
 				t.Fatal("no finding")
 			}
-			return g.tell(s.Trial, s.Evidence, 0) + string(g.counterexample(s.Trial, f, "x", "", keptPictures{Timeline: true, Porcupine: true}))
+			return g.tell(s.Trial, s.Evidence, 0) + string(g.counterexample(s.Trial, f, "x", "", keptFiles{Timeline: true, Porcupine: true}))
 		}
 		e.Trial = trial
 		want := render(e)

@@ -24,11 +24,17 @@ const asItRan = "Not shrunk: the trial as it ran"
 // ran, the text links to the minimal trial below its folder or says, if known, why the trial was
 // not shrunk.
 func origin(folder string, s *trial.Shrinking) string {
-	if _, err := os.Stat(packed.Find(filepath.Join(folder, trial.MinimalFolder, trial.VerdictFile))); err == nil {
-		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same is in [%s](%s)",
+	if hasMinimal(folder) {
+		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same, with its story, is in [%s](%s)",
 			trial.MinimalFolder, path.Join(trial.MinimalFolder, CounterexampleFile))
 	}
 	return originWords(s)
+}
+
+// hasMinimal reports whether a trial's folder has a minimal trial.
+func hasMinimal(folder string) bool {
+	_, err := os.Stat(packed.Find(filepath.Join(folder, trial.MinimalFolder, trial.VerdictFile)))
+	return err == nil
 }
 
 // originWords is origin without the check for a stored minimal trial.

@@ -23,7 +23,7 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 	}{
 		{"nobody asked for it", nil, nil, "Not shrunk: the trial as it ran.", ""},
 		{"there was no time", &unfinished, nil, "Not shrunk: the trial as it ran (the time budget of 1s was used up).", ""},
-		{"it was shrunk", nil, &shrunk, "The trial as it ran; a smaller one that shows the same is in [minimal](minimal/counterexample.md).",
+		{"it was shrunk", nil, &shrunk, "The trial as it ran; a smaller one that shows the same, with its story, is in [minimal](minimal/counterexample.md).",
 			"Shrunk, in 41 trials, from the trial as it first ran: 3 to 2 clients, 90 to 12 operations."},
 	} {
 		dir, trials := storedCampaign(t)
@@ -59,8 +59,13 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 			filepath.Join(folder, CounterexampleFile):                      c.want,
 			filepath.Join(folder, trial.MinimalFolder, CounterexampleFile): c.small,
 		} {
-			if text, err := os.ReadFile(path); want != "" && (err != nil || !strings.Contains(string(text), "\n"+want+"\n")) {
+			text, err := os.ReadFile(path)
+			if want != "" && (err != nil || !strings.Contains(string(text), "\n"+want+"\n")) {
 				t.Errorf("%s: %s lacks %q (%v)", c.name, path, want, err)
+			}
+			told := strings.Contains(string(text), "Which assumption broke") && strings.Contains(string(text), "## In order")
+			if want != "" && told != (want == c.small || c.small == "") {
+				t.Errorf("%s: %s has the story: %t", c.name, path, told)
 			}
 		}
 		page, err := os.ReadFile(filepath.Join(dir, HTMLFile))

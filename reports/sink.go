@@ -228,7 +228,7 @@ func (g glossary) render(folder, name, origin string, pictures bool, t trial.Res
 			return d, err
 		}
 	}
-	d.Kept.Timeline, d.Kept.Decided = exists(folder, TimelineFile), exists(folder, DecidedFile)
+	d.Kept.Timeline, d.Kept.Decided, d.Kept.Minimal = exists(folder, TimelineFile), exists(folder, DecidedFile), origin != "" && hasMinimal(folder)
 	return d, write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin, d.Kept))
 }
 

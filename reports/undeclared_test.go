@@ -40,7 +40,7 @@ func TestWhatIsNotDeclaredIsToldFirst(t *testing.T) {
 	if !ok || f.Finding.Cause != checker.ForeignRenewal {
 		t.Fatalf("the story is about %s, want %s", f.Finding.Cause, checker.ForeignRenewal)
 	}
-	text := string(testGlossary.counterexample(s.Trial, f, "x", "", keptPictures{Timeline: true, Porcupine: true}))
+	text := string(testGlossary.counterexample(s.Trial, f, "x", "", keptFiles{Timeline: true, Porcupine: true}))
 	_, table, _ := strings.Cut(text, "|---|---|---|---|\n")
 	first, _, _ := strings.Cut(table, "\n")
 	if !strings.Contains(first, "foreign-renewal (not declared)") || !strings.Contains(table, "and 3 more") {

@@ -46,11 +46,12 @@ type detail struct {
 	MoreLog int
 	// Picture is porcupine's page that shows the history.
 	Picture []byte
-	Kept    keptPictures
+	Kept    keptFiles
 }
 
-// keptPictures says which of TimelineFile, PorcupineFile and DecidedFile are in a trial's folder.
-type keptPictures struct{ Timeline, Porcupine, Decided bool }
+// keptFiles says which of TimelineFile, PorcupineFile, DecidedFile and trial.MinimalFolder are in a
+// trial's folder.
+type keptFiles struct{ Timeline, Porcupine, Decided, Minimal bool }
 
 // view is the content of report.html and report.md.
 type view struct {
@@ -126,8 +127,8 @@ type cellDetail struct {
 	Declared                          string
 	Drawn                             json.RawMessage
 	Dir                               string
-	Kept                              keptPictures // the pictures in Dir
-	Commands                          []command    // to run or judge the trial again
+	Kept                              keptFiles // the pictures in Dir
+	Commands                          []command // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
 	// Number is the index of the story and the timeline in the page's data, if Told. Plain is a

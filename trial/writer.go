@@ -76,7 +76,7 @@ func (p *trialWriter) open() error {
 	if err := MakeFolder(p.folder); err != nil {
 		return err
 	}
-	return jsonfile.Write(filepath.Join(p.folder, SpecFile), p.spec)
+	return jsonfile.WriteLine(filepath.Join(p.folder, SpecFile), p.spec)
 }
 
 // writer returns where the history is written: to a file if the trial is streamed, else to memory.

@@ -49,7 +49,7 @@ func TestRunAndReplayWithClientProcesses(t *testing.T) {
 	if code, _, stderr := lockstorm(t, "replay", dir, "--out", out); code != campaign.ExitExpected {
 		t.Errorf("replay: exit code %d; stderr\n%s", code, stderr)
 	}
-	if spec, err := os.ReadFile(filepath.Join(out, trial.SpecFile)); err != nil || !strings.Contains(string(spec), `"clientsAs": "processes"`) {
+	if spec, err := os.ReadFile(filepath.Join(out, trial.SpecFile)); err != nil || !strings.Contains(string(spec), `"clientsAs":"processes"`) {
 		t.Errorf("replayed %s, %v", spec, err)
 	}
 	if left := servers(t); len(left) > 0 {

@@ -23,7 +23,7 @@ func TestAFileThatIsCutShortIsToldWithWhatWasExpected(t *testing.T) {
 
 func TestACompressedFileTakesThePlaceOfAPlainOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "verdict.json")
-	for _, write := range []func(string, any) error{Write, WritePacked} {
+	for _, write := range []func(string, any) error{Write, WriteLine, WritePacked} {
 		if err := write(path, map[string]int{"hits": 3}); err != nil {
 			t.Fatal(err)
 		}

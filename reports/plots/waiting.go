@@ -132,11 +132,15 @@ func waitKey(n svg.Canvas, x, end, y vg.Length, few []string) {
 func (w *wave) draw(n svg.Canvas, x func(tenth int) vg.Length, foot, height vg.Length) {
 	left, right := x(-progress.WaitingTick), x(progress.WaitingSpan)
 	n.Box(svg.Wash, left, foot, right, foot+height)
-	for i, b := range w.bins {
-		if b.inForce > 0 {
-			at := i - progress.WaitingTick
-			n.Box(svg.Alpha(svg.Muted, 0.1+0.4*float64(b.inForce)/float64(w.trials)), x(at), foot, x(at+1), foot+height)
+	for i := 0; i < len(w.bins); {
+		end, inForce := i+1, w.bins[i].inForce
+		for end < len(w.bins) && w.bins[end].inForce == inForce { // one box for all of them makes the file smaller
+			end++
 		}
+		if inForce > 0 {
+			n.Box(svg.Alpha(svg.Muted, 0.1+0.4*float64(inForce)/float64(w.trials)), x(i-progress.WaitingTick), foot, x(end-progress.WaitingTick), foot+height)
+		}
+		i = end
 	}
 	n.Lines(svg.Line(svg.Muted, 0.8), vg.Point{X: x(0), Y: foot}, vg.Point{X: x(0), Y: foot + height})
 	for _, q := range []struct {
@@ -158,17 +162,23 @@ func (w *wave) line(n svg.Canvas, x func(tenth int) vg.Length, y func(tenths int
 		}
 		points = nil
 	}
-	for i, b := range w.bins {
-		at := i - progress.WaitingTick
-		v, ok := b.of(share)
+	for i := 0; i < len(w.bins); {
+		v, ok := w.bins[i].of(share)
+		from := x(i - progress.WaitingTick)
+		for i++; i < len(w.bins); i++ { // equal bins are drawn as one
+			if next, same := w.bins[i].of(share); next != v || same != ok {
+				break
+			}
+		}
+		end := x(i - progress.WaitingTick)
 		switch {
 		case !ok:
 			ends()
 		case v == never:
 			ends()
-			n.Box(waitNever, x(at), y(waitMost)-thick, x(at+1), y(waitMost)+0.6)
+			n.Box(waitNever, from, y(waitMost)-thick, end, y(waitMost)+0.6)
 		default:
-			points = append(points, vg.Point{X: x(at), Y: y(v)}, vg.Point{X: x(at + 1), Y: y(v)})
+			points = append(points, vg.Point{X: from, Y: y(v)}, vg.Point{X: end, Y: y(v)})
 		}
 	}
 	ends()
