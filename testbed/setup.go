@@ -25,8 +25,8 @@ const (
 // defaultTimeout is go-redis's own ReadTimeout.
 const defaultTimeout = 3 * time.Second
 
-// Complete returns the setup with defaults in place of zero values and with Nodes set for
-// every topology, or an error that says what is wrong with the setup.
+// Complete returns the setup with Nodes set for its topology and with the defaults of Durability
+// and CommandTimeout, or an error that says what is wrong with the setup.
 func (s Setup) Complete() (Setup, error) {
 	switch s.Topology {
 	case Single:
@@ -81,8 +81,9 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// RedisOptions returns options for a go-redis client that sends only what the recipe asks
-// for: no retries, no commands of its own. Timeout is for reads and writes.
+// RedisOptions returns options for a go-redis client that sends only what the recipe asks for: no
+// retries, no commands of its own. Timeout is for reads and writes; dials have at least
+// dialTimeout.
 func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 	return &redis.Options{
 		Addr: addr, Protocol: 2, DisableIdentity: true,
