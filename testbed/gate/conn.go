@@ -347,10 +347,10 @@ func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadlines(t, tru
 // SetWriteDeadline implements net.Conn.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(t, false, true) }
 
-// SyscallConn implements syscall.Conn for code that checks whether an idle connection is
-// still usable, as go-redis does before it uses a pooled connection. The Read method of the
-// result fails if the connection has ended or has unread data. Read never calls its argument,
-// since there is no file descriptor.
+// SyscallConn implements syscall.Conn for code that checks whether an idle connection is still
+// usable, as go-redis does before it uses a pooled connection. The Read method of the result fails
+// if the connection has ended or has unread data; what the node did shows only if the client is
+// neither paused nor crashed. Read never calls its argument, since there is no file descriptor.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return idleCheck{c}, nil }
 
 var (

@@ -86,7 +86,7 @@ type gateClient struct {
 	counts   map[string]*nodeCounts // by node
 	conns    []*Conn                // connections whose inner connection is open, by node and number
 	pauses   []*pause
-	pausedAt time.Time // when the client was first paused; used while pauses is not empty
+	pausedAt time.Time // when the client became paused; valid while pauses is not empty
 	crashed  bool
 	wake     chan struct{} // closed by changed; nil if nobody waits
 	work     []*longWork
