@@ -10,7 +10,7 @@ import (
 
 // replication is a server's replication state.
 type replication struct {
-	primary *server   // the primary of this replica; nil for a primary
+	primary *server   // the primary of this replica; nil if the server is no replica
 	written uint64    // number of changes of a primary's data, those of earlier primaries included
 	asked   uint64    // number of changes that clients caused
 	streams []*stream // a primary's streams to its replicas
