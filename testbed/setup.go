@@ -65,10 +65,10 @@ func (s Setup) Complete() (Setup, error) {
 // would only make dials fail on a loaded machine.
 const dialTimeout = 5 * time.Second
 
-// PoolSize bounds the connections of one client to one node. It is large for two reasons:
-// go-redis stops dialling for a second after PoolSize failed dials; and waiting for a
-// connection takes a timer from a pool that bubbles of testing/synctest must not share. The
-// simulation lets at most PoolSize commands and dials into go-redis at a time.
+// PoolSize bounds the connections of one client to one node. It is large for two reasons: go-redis
+// stops dialling for a second after PoolSize failed dials; and waiting for a connection takes a
+// timer from a pool that bubbles of testing/synctest must not share. The simulation lets a command
+// into go-redis only while fewer than PoolSize commands and dials are under way.
 const PoolSize = 512
 
 // connBuffer is the size of a connection's read buffer and of its write buffer. go-redis's

@@ -349,8 +349,8 @@ type Clients interface {
 	// PauseClient freezes the client's steps and its connections. The client's timers go on, but
 	// commands that the client sends meanwhile wait at the gate.
 	PauseClient(client int) (Undo, error)
-	// CrashClient stops the client for ever: nothing more leaves it or reaches it. The
-	// caller must have sealed its history before.
+	// CrashClient stops the client for ever: nothing more leaves it or reaches it. The caller must
+	// have sealed the client's history before.
 	CrashClient(client int) error
 	// SlowWork prolongs the client's work in the critical section, from its next call of
 	// Client.Work, until undone. The client is not frozen: its timers and connections work.

@@ -197,7 +197,7 @@ func (c *Conn) setDeadlines(t time.Time, read, write bool) error {
 // deadline is the deadline of a connection's reads or writes.
 type deadline struct {
 	at  time.Time // zero = none
-	set time.Time // when at was set, if the client was paused then; zero = it was not
+	set time.Time // when the deadline was set, if the client was paused then; zero = it was not
 }
 
 func (d deadline) passed() bool {

@@ -12,7 +12,7 @@ import (
 type record struct {
 	history.Command
 	number     int    // the command's place on its connection, from 1, handshakes included
-	sentTo     string // the node that it was sent to, even if another node served it
+	sentTo     string // the node to which the command was sent; another node may have served it
 	leaving    bool   // the command is being sent, or the functions of its Sent points run
 	clientDone bool   // replied, or the client's end of the connection has ended
 	unread     bool   // the reply waits in the socket of a frozen process

@@ -234,8 +234,8 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// open dials. If jointly is true, the connection is indistinguishable from other such
-// connections that are dialled at the same instant.
+// open dials. If jointly is true, the connection is indistinguishable from other connections that
+// are opened jointly at the same instant.
 func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
 	l.sim.mu.Lock()
 	name := l.target.name

@@ -110,12 +110,12 @@ func (s *server) expire() {
 	s.expireLater()
 }
 
-// activeExpiry is the maximum time for which a primary keeps an expired key that no command
+// activeExpiry is about the longest time for which a primary keeps an expired key that no command
 // reads. Redis looks for such keys ten times a second.
 const activeExpiry = 100 * time.Millisecond
 
-// expireLater schedules the deletion of the next key to expire, within activeExpiry after
-// its deadline.
+// expireLater schedules the deletion of the next key to expire: 1 ms after the key's deadline, plus
+// a random time of less than activeExpiry.
 func (s *server) expireLater() {
 	next := s.node.NextExpiry()
 	if next.IsZero() || s.primary != nil {
@@ -197,7 +197,7 @@ type waiting struct {
 	request  *packet
 	replicas int
 	offset   uint64
-	over     bool // the WAIT timed out while the node was frozen
+	over     bool // the WAIT ended while the node was frozen; overdue answers it
 }
 
 // wait runs WAIT: it answers when enough replicas have every write up to the connection's
