@@ -62,7 +62,8 @@ type Options struct {
 	//
 	//   - when it has waited for its client to be resumed;
 	//   - when it has waited at the gate until the gate was closed;
-	//   - before and after the function of a point.
+	//   - before and after the function of a point;
+	//   - when a fault that prolonged its client's work has ended (Work).
 	Stagger func(client int, node string, conn int) time.Duration
 }
 

@@ -115,7 +115,7 @@ func (s *server) expire() {
 const activeExpiry = 100 * time.Millisecond
 
 // expireLater schedules the deletion of the next key to expire: 1 ms after the key's deadline, plus
-// a random time of less than activeExpiry.
+// a time of less than activeExpiry, which is a hash of the seed, the node and the deadline.
 func (s *server) expireLater() {
 	next := s.node.NextExpiry()
 	if next.IsZero() || s.primary != nil {
