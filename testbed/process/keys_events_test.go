@@ -186,7 +186,7 @@ func TestAFrozenNodeIsNotWaitedForForEver(t *testing.T) {
 		if err := syscall.Kill(frozen, syscall.SIGSTOP); err != nil {
 			return err
 		}
-		time.Sleep(100 * time.Millisecond) // k has expired: the observer asks the frozen node for it
+		time.Sleep(100 * time.Millisecond) // meanwhile k expires, and the observer asks the frozen node for it
 		began = time.Now()
 		return nil
 	})
