@@ -23,7 +23,7 @@ type row struct {
 	name Capability
 	// of reports whether the world implements the capability's interface.
 	of func(Env) bool
-	// in lists the topologies that have the capability; nil = all.
+	// in lists the topologies whose worlds can have the capability; nil = all.
 	in []Topology
 }
 

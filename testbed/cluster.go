@@ -61,7 +61,9 @@ type unanswered struct{ cause error }
 // Error implements error.
 func (u unanswered) Error() string { return u.cause.Error() }
 
-// final wraps err in unanswered if the command may have run; otherwise it returns err.
+// final returns err if the command was answered or was not sent, or if a context ended: go-redis
+// does not retry after that. It wraps every other error in unanswered, because the command may have
+// run.
 func final(err error) error {
 	var reply redis.Error
 	var dial *net.OpError

@@ -17,8 +17,8 @@ import "time"
 // Methods may be called concurrently. On a process that has ended, Freeze and Kill succeed
 // at once.
 type Processes interface {
-	// Freeze stops a client's process and returns when it has stopped. After several calls,
-	// only the last Thaw resumes the process.
+	// Freeze stops a client's process and returns when it has stopped. After n calls of Freeze, the
+	// nth call of Thaw resumes the process.
 	Freeze(client int) error
 	// Thaw undoes one Freeze.
 	Thaw(client int) error

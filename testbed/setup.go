@@ -25,8 +25,8 @@ const (
 // defaultTimeout is go-redis's own ReadTimeout.
 const defaultTimeout = 3 * time.Second
 
-// Complete returns the setup with defaults in place of zero values and with Nodes set for
-// every topology, or an error that says what is wrong with the setup.
+// Complete returns the setup with Nodes set for its topology and with the defaults of Durability
+// and CommandTimeout, or an error that says what is wrong with the setup.
 func (s Setup) Complete() (Setup, error) {
 	switch s.Topology {
 	case Single:
@@ -65,10 +65,10 @@ func (s Setup) Complete() (Setup, error) {
 // would only make dials fail on a loaded machine.
 const dialTimeout = 5 * time.Second
 
-// PoolSize bounds the connections of one client to one node. It is large for two reasons:
-// go-redis stops dialling for a second after PoolSize failed dials; and waiting for a
-// connection takes a timer from a pool that bubbles of testing/synctest must not share. The
-// simulation lets at most PoolSize commands and dials into go-redis at a time.
+// PoolSize bounds the connections of one client to one node. It is large for two reasons: go-redis
+// stops dialling for a second after PoolSize failed dials; and waiting for a connection takes a
+// timer from a pool that bubbles of testing/synctest must not share. The simulation lets a command
+// into go-redis only while fewer than PoolSize commands and dials are under way.
 const PoolSize = 512
 
 // connBuffer is the size of a connection's read buffer and of its write buffer. go-redis's
@@ -81,8 +81,9 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// RedisOptions returns options for a go-redis client that sends only what the recipe asks
-// for: no retries, no commands of its own. Timeout is for reads and writes.
+// RedisOptions returns options for a go-redis client that sends only what the recipe asks for: no
+// retries, no commands of its own. Timeout is for reads and writes; dials have at least
+// dialTimeout.
 func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 	return &redis.Options{
 		Addr: addr, Protocol: 2, DisableIdentity: true,

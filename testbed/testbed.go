@@ -137,8 +137,8 @@ type Setup struct {
 	Processes Processes
 }
 
-// Env is the running world of one trial. Assert an Env to the interfaces of its
-// capabilities: Network, Nodes, Clocks, Clients.
+// Env is the running world of one trial. Assert an Env to the interfaces of its capabilities, such
+// as Network or Nodes.
 type Env interface {
 	// Client returns client i, from 0.
 	Client(i int) Client
@@ -346,19 +346,19 @@ type Slots interface {
 
 // Clients is the capability to disturb client processes.
 type Clients interface {
-	// PauseClient freezes the client's steps and its connections. The client's timers go on,
-	// but commands that they send meanwhile wait at the gate.
+	// PauseClient freezes the client's steps and its connections. The client's timers go on, but
+	// commands that the client sends meanwhile wait at the gate.
 	PauseClient(client int) (Undo, error)
-	// CrashClient stops the client for ever: nothing more leaves it or reaches it. The
-	// caller must have sealed its history before.
+	// CrashClient stops the client for ever: nothing more leaves it or reaches it. The caller must
+	// have sealed the client's history before.
 	CrashClient(client int) error
 	// SlowWork prolongs the client's work in the critical section, from its next call of
 	// Client.Work, until undone. The client is not frozen: its timers and connections work.
 	// Hits is the number of calls that were prolonged.
 	SlowWork(client int) (Undo, error)
-	// HangWork makes the client hang for ever in its next call of Client.Work. The client's timers and
-	// connections go on. The function hangs is called when the client begins to hang; if it fails,
-	// Client.Work returns its error instead. The undo only helps a client that has not made the call. Hits
-	// is the number of calls that hung.
+	// HangWork makes the client hang for ever in its next call of Client.Work. The client's timers
+	// and connections go on. The function hangs is called when the client begins to hang; if it
+	// fails, Client.Work returns its error instead. The undo has an effect only before that call.
+	// Hits is the number of calls that hung.
 	HangWork(client int, hangs func() error) (Undo, error)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// okay is a connection in memory to a node that answers every command with OK. The node runs on
-// a goroutine of its own, as the simulation's nodes do.
+// okay is a connection in memory to a node that answers HELLO with an error and every other command
+// with OK. The node runs on a goroutine of its own, as the simulation's nodes do.
 type okay struct {
 	net.Conn                   // nil: the gate calls only methods that okay defines
 	replies  chan resp.Message // the reply to each request

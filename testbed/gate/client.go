@@ -31,8 +31,8 @@ type Client struct {
 
 var _ testbed.Client = (*Client)(nil)
 
-// NewClient returns client id; trial is the trial's seed. The client lives until ctx ends
-// or End is called.
+// NewClient returns client id; trial is the trial's seed. The client's background context
+// (locks.Client.Context) ends when ctx ends or End is called.
 func NewClient(ctx context.Context, g *Gate, trial uint64, id int) *Client {
 	c := &Client{gate: g, id: id}
 	ctx, c.end = context.WithCancel(ctx)
@@ -91,10 +91,11 @@ func (c *Client) ReachCluster(o *redis.ClusterOptions, dial func(ctx context.Con
 	return r
 }
 
-// Pools returns the go-redis clients that Reach made, in the order of locks.Client.Nodes.
+// Pools returns the go-redis clients that Reach, ReachApart and ReachSentinel made, in the order of
+// locks.Client.Nodes.
 func (c *Client) Pools() []*redis.Client { return c.pools }
 
-// End ends the context of the client's watchdogs.
+// End ends locks.Client.Context, the context of the client's watchdogs.
 func (c *Client) End() { c.end() }
 
 // Skew sets the lead of the client's wall clock; it lags if offset is negative.

@@ -102,10 +102,10 @@ func (g *Gate) Awake(ctx context.Context, client int) error {
 	return g.proceed(ctx, waiter{client: cl, role: noticing})
 }
 
-// CrashClient implements testbed.Clients. If the client is a process, the process is
-// killed. Otherwise the client's code gets no more answers: reads and writes end at their
-// deadlines, dials end with their contexts. Without a deadline they end after lastWait. All
-// end when the gate is closed.
+// CrashClient implements testbed.Clients. If the client is a process, the process is killed.
+// Otherwise the client's code gets no more answers: reads and writes end at their deadlines, dials
+// end with their contexts. A read, write or dial without a deadline ends after lastWait. All end
+// when the gate is closed.
 func (g *Gate) CrashClient(client int) error {
 	g.mu.Lock()
 	cl, err := g.client(client)
@@ -197,15 +197,16 @@ func (c *Conn) setDeadlines(t time.Time, read, write bool) error {
 // deadline is the deadline of a connection's reads or writes.
 type deadline struct {
 	at  time.Time // zero = none
-	set time.Time // when at was set during a pause; zero = set at another time
+	set time.Time // when the deadline was set, if the client was paused then; zero = it was not
 }
 
 func (d deadline) passed() bool {
 	return !d.at.IsZero() && !time.Now().Before(d.at)
 }
 
-// shift postpones the deadline by the length of the pause between from and to. If the
-// deadline was set during the pause, shift postpones it by the rest of the pause.
+// shift postpones the deadline by the length of the pause between from and to. If the deadline was
+// set during the pause, shift postpones it by the rest of the pause. A deadline before from does
+// not change.
 func (d *deadline) shift(from, to time.Time) {
 	if d.at.IsZero() || d.at.Before(from) {
 		return

@@ -201,7 +201,7 @@ func TestTheWaitsOfACrashedClientEndWithoutDeadlines(t *testing.T) {
 			return err
 		},
 	} {
-		for _, before := range []bool{false, true} { // whether the wait begins before the crash
+		for _, before := range []bool{false, true} { // for "read": whether the wait begins before the crash
 			t.Run(fmt.Sprintf("%s/%t", name, before), func(t *testing.T) {
 				inBubble(t, true, func(w *gated) {
 					w.do("PING")

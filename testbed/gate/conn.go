@@ -347,10 +347,11 @@ func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadlines(t, tru
 // SetWriteDeadline implements net.Conn.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(t, false, true) }
 
-// SyscallConn implements syscall.Conn for code that checks whether an idle connection is
-// still usable, as go-redis does before it uses a pooled connection. The Read method of the
-// result fails if the connection has ended or has unread data. Read never calls its argument,
-// since there is no file descriptor.
+// SyscallConn implements syscall.Conn for code that checks whether an idle connection is still
+// usable, as go-redis does before it uses a pooled connection. The Read method of the result fails
+// if the connection has ended or has unread data. While the client is paused or crashed, Read fails
+// only if the client has closed the connection. Read never calls its argument, since there is no
+// file descriptor.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) { return idleCheck{c}, nil }
 
 var (

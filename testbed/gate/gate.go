@@ -62,7 +62,8 @@ type Options struct {
 	//
 	//   - when it has waited for its client to be resumed;
 	//   - when it has waited at the gate until the gate was closed;
-	//   - before and after the function of a point.
+	//   - before and after the function of a point;
+	//   - when a fault that prolonged its client's work has ended (Work).
 	Stagger func(client int, node string, conn int) time.Duration
 }
 
@@ -86,7 +87,7 @@ type gateClient struct {
 	counts   map[string]*nodeCounts // by node
 	conns    []*Conn                // connections whose inner connection is open, by node and number
 	pauses   []*pause
-	pausedAt time.Time // when the client was first paused; used while pauses is not empty
+	pausedAt time.Time // when the client became paused; valid while pauses is not empty
 	crashed  bool
 	wake     chan struct{} // closed by changed; nil if nobody waits
 	work     []*longWork

@@ -24,9 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gated is a gate with one client and a node that answers every command with OK. It records the
-// commands that the gate reports and those that arrive at the node. All tests run in a bubble,
-// where time is virtual.
+// gated is a gate with two clients. Client 0 is connected to a node that can answer every command
+// with OK. gated records the commands that the gate reports and those that the node answers. All
+// tests run in a bubble, where time is virtual.
 type gated struct {
 	t      *testing.T
 	pushes bool

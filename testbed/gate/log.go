@@ -11,11 +11,11 @@ import (
 // record is a command that was sent. Gate.mu guards it.
 type record struct {
 	history.Command
-	number     int    // place on its connection, from 1, handshakes included
-	sentTo     string // the node that it was sent to, even if another node served it
-	leaving    bool   // the functions of its Sent points have not returned yet
+	number     int    // the command's place on its connection, from 1, handshakes included
+	sentTo     string // the node to which the command was sent; another node may have served it
+	leaving    bool   // the command is being sent, or the functions of its Sent points run
 	clientDone bool   // replied, or the client's end of the connection has ended
-	unread     bool   // its reply waits for a frozen process
+	unread     bool   // the reply waits in the socket of a frozen process
 	served     bool
 	ended      bool // the outcome is final: Arrived, Served, Replied and Reply do not change any more
 

@@ -33,7 +33,7 @@ type crowd struct {
 
 const crowdNodes = 3
 
-// stagger implements Options.Stagger. Its order is not the order of the connections.
+// stagger implements Options.Stagger. The order of the results is not the order of the connections.
 func stagger(client int, node string, conn int) time.Duration {
 	at := 7
 	if node != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// armed is a point, passed to At, that its client has not reached yet. Gate.mu guards it.
+// armed is one call of At: a point, and the function to run there. Gate.mu guards it.
 type armed struct {
 	point testbed.Point
 	do    func(testbed.Hit)

@@ -14,8 +14,8 @@ func (c *Client) Route() testbed.Route {
 	return w
 }
 
-// Connect connects the client through the gate to an address in Route or, if the client uses
-// Sentinels, to an address that the Sentinels announce.
+// Connect connects the client through the gate to an address in Route. If the client uses
+// Sentinels, the address is one that a node or a Sentinel announces.
 func (c *Client) Connect(ctx context.Context, addr string) (net.Conn, error) {
 	if c.exactly != nil {
 		return c.exactly(ctx, addr)

@@ -56,8 +56,8 @@ func (c *Conn) receive(m resp.Message) {
 }
 
 // deliver does the work of receive on a connection that pushes its messages (Pusher). It takes one
-// message, or the error after the last message. A message that cannot pass at once waits in a
-// goroutine; later messages wait behind it.
+// message, or the error after the last message. A message that cannot pass at once waits in
+// arrivals until a goroutine admits it; later messages wait behind it.
 func (c *Conn) deliver(m resp.Message, err error) {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()
@@ -112,8 +112,8 @@ func (c *Conn) admitAll() {
 // the gate is closed. mu is held.
 func (c *Conn) lost() bool { return c.client.crashed || c.closed || c.gate.closed }
 
-// calm reports whether the reply to r may reach the client at once: no pause and no point holds it
-// back. mu is held.
+// calm reports whether a message may reach the client at once: no pause and no point holds it back.
+// r is the command that the message answers; nil = none. mu is held.
 func (c *Conn) calm(r *record) bool {
 	return len(c.client.pauses) == 0 &&
 		(r == nil || !r.leaving && (r.N == 0 || !c.gate.awaited(&r.Command, testbed.Replied)))

@@ -10,8 +10,8 @@ import (
 // redacted replaces passwords in the log.
 const redacted = "(redacted)"
 
-// withoutPassword returns the arguments of a handshake with everything after the word AUTH
-// redacted.
+// withoutPassword returns the arguments of AUTH or HELLO with everything after the first word AUTH
+// redacted. It does not change other commands.
 func withoutPassword(args []history.Bytes) []history.Bytes {
 	name := resp.Name(args)
 	if name != "AUTH" && name != "HELLO" {

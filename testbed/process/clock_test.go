@@ -105,10 +105,10 @@ func TestWithoutAShimTheTestbedSaysWhatItLacks(t *testing.T) {
 	}
 }
 
-// aloneVariable tells the test binary that no clock shim lies beside it.
+// aloneVariable tells the test binary that no clock shim is in its directory.
 const aloneVariable = "LOCKSTORM_TEST_ALONE"
 
-// runAlone runs the same test in a copy of the test binary, without a clock shim beside it.
+// runAlone runs the same test in a copy of the test binary, in a directory without a clock shim.
 func runAlone(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()

@@ -173,7 +173,8 @@ func TestALongValueIsKeptByItsDigest(t *testing.T) {
 	}
 }
 
-// TestAFrozenNodeIsNotWaitedForForEver stops a server by SIGSTOP, without the testbed's knowledge.
+// TestAFrozenNodeIsNotWaitedForForEver stops a server by SIGSTOP, without the testbed's knowledge,
+// and checks that the trial ends soon all the same.
 func TestAFrozenNodeIsNotWaitedForForEver(t *testing.T) {
 	var frozen int
 	began := time.Now()
@@ -185,7 +186,7 @@ func TestAFrozenNodeIsNotWaitedForForEver(t *testing.T) {
 		if err := syscall.Kill(frozen, syscall.SIGSTOP); err != nil {
 			return err
 		}
-		time.Sleep(100 * time.Millisecond) // the observer is looking at the node
+		time.Sleep(100 * time.Millisecond) // meanwhile k expires, and the observer asks the frozen node for it
 		began = time.Now()
 		return nil
 	})
@@ -213,8 +214,8 @@ func TestAPausedNodeIsLookedAtWhenItGoesOn(t *testing.T) {
 	w.want(t, "n0 k: command: - → string v mortal", "n0 k: expiry: string v mortal → -", "n0 k: command: - → string w")
 }
 
-// TestABlockedPopIsToldByItself checks that a change is attributed to the pop, whether or not the
-// pop waited.
+// TestABlockedPopIsToldByItself checks the changes by two pops and the commands around them. The
+// first pop waits, the second does not.
 func TestABlockedPopIsToldByItself(t *testing.T) {
 	w := watch(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env, w *watched) error {
 		r, other := first(e), e.Client(1).Locks().Nodes[0]

@@ -100,7 +100,7 @@ func line(c history.KeyChange) string {
 	return fmt.Sprintf("%s %s: %s: %s → %s", c.Node, c.Key, c.By, words(c.Before), words(c.After))
 }
 
-// words describes a content without its expiry.
+// words describes a content. Of the expiry it says only whether there is one ("mortal").
 func words(k *history.KeyContent) string {
 	if k == nil {
 		return "-"
@@ -187,7 +187,8 @@ func TestTheTapTellsWhatCommandsDo(t *testing.T) {
 	}
 }
 
-// wantBounds checks that each command's changes lie between the command's arrival and its reply.
+// wantBounds checks the time bounds (From, To) of all changes by commands: From is not later than
+// the command's arrival, and To is not later than its reply.
 func wantBounds(t *testing.T, w *watched) {
 	t.Helper()
 	for _, k := range w.changes {

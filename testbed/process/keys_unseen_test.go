@@ -14,8 +14,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// TestClientsDoNotNoticeThatKeysAreWatched checks everything by which Redis shows a client the
-// commands of other clients: transactions, tracking, notifications, scripts, replication.
+// TestClientsDoNotNoticeThatKeysAreWatched checks that the observer's commands do not affect what a
+// client can see: transactions, tracking, notifications, the number of cached scripts, the
+// replication offset, the number of unsaved changes. MONITOR's log must not show them either.
 func TestClientsDoNotNoticeThatKeysAreWatched(t *testing.T) {
 	monitor := filepath.Join(t.TempDir(), "monitor")
 	watch(t, testbed.Setup{Topology: testbed.Single, Monitor: monitor}, func(ctx context.Context, e testbed.Env, w *watched) error {

@@ -79,8 +79,8 @@ func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, erro
 var sources atomic.Uint32
 
 // newSource returns a loopback address as the source of one server's connections, "" on systems
-// other than Linux. Other live servers have other addresses: each program starts at an address that
-// depends on its process id.
+// other than Linux. Other live servers usually have other addresses: each program starts at an
+// address that depends on its process id.
 func newSource() string {
 	if !(provider{}).Elects() {
 		return ""

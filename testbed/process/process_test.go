@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// run runs body in a world of two clients, and checks that the trial leaves no files.
+// run runs body in the world that s describes, by default with two clients, and checks that the
+// trial leaves no files.
 func run(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	t.Helper()
 	temp := redistest.Memory(t)

@@ -135,8 +135,8 @@ type class int
 
 const (
 	ordinary class = iota
-	// subscription turns a connection into a stream of messages. Each argument gets a
-	// confirmation.
+	// subscription is a command that subscribes to channels or unsubscribes from them. Redis
+	// confirms each argument with a message of its own.
 	subscription
 	// handshake is any other command that libraries send of their own accord.
 	handshake

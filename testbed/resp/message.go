@@ -18,7 +18,8 @@ type Message []byte
 // ErrMalformed is wrapped by every error about bytes that are not RESP.
 var ErrMalformed = errors.New("malformed RESP")
 
-// Limits of lengths. A message that exceeds them is malformed: no Redis sends or accepts it.
+// Limits of lengths. A message that exceeds one is malformed. Redis's own limit of a bulk string is
+// maxBulk by default (proto-max-bulk-len).
 const (
 	maxBulk     = 512 << 20
 	maxElements = 1 << 24

@@ -66,8 +66,8 @@ func (r *Replies) Received(m Message) int {
 	return number
 }
 
-// pushKind returns the first element of an array or a push, in upper case; "" for other
-// messages.
+// pushKind returns the first element of an array or a push, in upper case, if that element is a
+// bulk string; otherwise "".
 func pushKind(m Message) string {
 	kind, _, rest := header(m)
 	if kind != '*' && kind != '>' {

@@ -20,7 +20,7 @@ type conn struct {
 	link      *link
 	server    *server
 	gc        *gate.Conn
-	number    int // among the link's connections to its node, from 1
+	number    int // among the client's dials of the node, from 1
 	dialled   chan error
 	dialGroup *dialGroup // the group of simultaneous dials; nil if none or the dial's result is known
 	up        flow

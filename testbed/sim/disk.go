@@ -35,7 +35,7 @@ func (d *disk) wrote(s *server, asked bool) {
 	}
 }
 
-// sync moves the pending writes that the last fsync before at covers to the durable data.
+// sync makes pending writes durable: those up to the last fsync before the time at.
 func (d *disk) sync(at time.Duration) {
 	last := testbed.LastFsync(d.began, at)
 	for len(d.pending) > 0 && d.pending[0].at <= last {

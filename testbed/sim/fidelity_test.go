@@ -123,8 +123,8 @@ func (w *stage) do(args ...any) {
 	}
 }
 
-// reply runs a command and returns the reply as text. If the connection is lost, the text is
-// always "no reply", because the error depends on the network.
+// reply runs a command and returns the reply as text. If no reply comes, the text is "no reply"
+// whatever the error, because the error depends on the network.
 func (w *stage) reply(c processor, args ...any) string {
 	v, err := c.Do(w.ctx, args...).Result()
 	var answered redis.Error

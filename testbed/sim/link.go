@@ -58,7 +58,7 @@ type block struct {
 	number  int // among the pipe's blocks, from 1
 	drop    bool
 	conn    int     // number of the only connection that is blocked; 0 = all
-	server  *server // the node of conn; each node numbers its own connections
+	server  *server // the node of conn: a client's connections are numbered for each node
 	dials   bool    // attempts to connect count as hits
 	held    []*packet
 	dropped bool
@@ -66,7 +66,8 @@ type block struct {
 	hits    int
 }
 
-// A message's latency lies between least and least + spread.
+// A packet's latency lies between least and least + spread. It is longer if the packet must wait
+// for an earlier packet of its flow.
 const (
 	least  = 50 * time.Microsecond
 	spread = 150 * time.Microsecond
@@ -89,7 +90,7 @@ func (y *pipe) send(p *packet, f *flow) {
 
 // flow keeps the packets of one connection, in one direction, in order.
 type flow struct {
-	sent     uint64        // number of packets
+	sent     uint64        // number of packets sent
 	expected uint64        // number of the next packet to arrive
 	last     time.Duration // arrival time of the last packet sent
 	severed  bool          // a packet was lost, so that later packets do not arrive
@@ -233,8 +234,8 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
-// open dials. If jointly is true, the connection is indistinguishable from other such
-// connections that are dialled at the same instant.
+// open dials. If jointly is true, the connection is indistinguishable from other connections that
+// are opened jointly at the same instant.
 func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
 	l.sim.mu.Lock()
 	name := l.target.name

@@ -9,11 +9,11 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
-// Libraries that use our dialler choose a connection before the simulation sees their
-// command. If several goroutines of a client choose at the same instant, the Go scheduler
-// decides which goroutine gets which connection. So the simulation makes such connections
-// interchangeable: dials that begin at the same instant complete at the same instant, and
-// chooseConn numbers the connections when all commands and their order are known.
+// Libraries that use our dialler choose a connection before the simulation sees their command. If
+// several goroutines of a client choose at the same instant, the Go scheduler decides which
+// goroutine gets which connection. So the simulation makes such connections interchangeable: dials
+// that begin at the same instant complete at the same instant, and chooseConn assigns the
+// connections to the commands when the order of the commands is known.
 
 // ordered is a connection whose writes pass a sequencer: of several goroutines that write at the
 // same instant, the sequencer decides which one goes first.

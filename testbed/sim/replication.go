@@ -10,7 +10,7 @@ import (
 
 // replication is a server's replication state.
 type replication struct {
-	primary *server   // the primary of this replica; nil for a primary
+	primary *server   // the primary of this replica; nil if the server is no replica
 	written uint64    // number of changes of a primary's data, those of earlier primaries included
 	asked   uint64    // number of changes that clients caused
 	streams []*stream // a primary's streams to its replicas
@@ -110,12 +110,12 @@ func (s *server) expire() {
 	s.expireLater()
 }
 
-// activeExpiry is the maximum time for which a primary keeps an expired key that no command
+// activeExpiry is about the longest time for which a primary keeps an expired key that no command
 // reads. Redis looks for such keys ten times a second.
 const activeExpiry = 100 * time.Millisecond
 
-// expireLater schedules the deletion of the next key to expire, within activeExpiry after
-// its deadline.
+// expireLater schedules the deletion of the next key to expire: 1 ms after the key's deadline, plus
+// a time of less than activeExpiry, which is a hash of the seed, the node and the deadline.
 func (s *server) expireLater() {
 	next := s.node.NextExpiry()
 	if next.IsZero() || s.primary != nil {
@@ -197,7 +197,7 @@ type waiting struct {
 	request  *packet
 	replicas int
 	offset   uint64
-	over     bool // the WAIT timed out while the node was frozen
+	over     bool // the WAIT ended while the node was frozen; overdue answers it
 }
 
 // wait runs WAIT: it answers when enough replicas have every write up to the connection's

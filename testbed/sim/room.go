@@ -8,10 +8,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// room limits the commands and dials that a client has under way to one node to
-// testbed.PoolSize. So go-redis never waits for a place in its connection pool, which has the
-// same size. Commands take places in the pool. Dials do, too, even after the command that
-// asked for the dial has given up.
+// room lets a command of a client to one node go on only while fewer than testbed.PoolSize commands
+// and dials are under way. So go-redis never waits for a place in its connection pool, which has
+// the same size. Commands take places in the pool. Dials do, too, even after the command that asked
+// for the dial has given up.
 type room struct {
 	mu      sync.Mutex
 	taken   int             // number of commands and dials under way

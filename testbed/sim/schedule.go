@@ -43,10 +43,11 @@ func (a *agenda) Pop() any {
 	return e
 }
 
-// tick is the unit of the network's time. Two events of the same pipe are at least a tick
-// apart, and each pipe has its own instant within every tick. So no two events share an
-// instant. If code that a pipe woke sets a timer for a whole number of ticks, the timer does
-// not share an instant with another pipe's events.
+// tick is the unit of the network's time. Each pipe's events are due at one instant within a tick,
+// the pipe's place; with many pipes, some have the same place. If two events are due at one
+// instant, the schedule postpones one of them. So no two events share an instant. If code that a
+// pipe woke sets a timer for a whole number of ticks, the timer does not share an instant with
+// events of pipes that have another place.
 const tick = time.Microsecond
 
 // Places are the nanoseconds within a tick. Pipes have the first placesOfPipes, with gaps between
@@ -85,7 +86,7 @@ type schedule struct {
 	stop   chan struct{}
 }
 
-// never is later than any trial lasts.
+// never is a time that no trial reaches.
 const never = 1 << 62
 
 func newSchedule() schedule {
@@ -160,7 +161,8 @@ func (w *simulation) run() {
 	}
 }
 
-// happen executes one event, within the trial's budget.
+// happen executes one event. It ends the trial if the trial has used up its budget of events, or if
+// the campaign's context has ended.
 func (w *simulation) happen(e *event) {
 	w.events++
 	if w.events%interruptEvery == 0 && w.outer.Err() != nil {

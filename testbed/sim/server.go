@@ -241,7 +241,7 @@ func (s *server) catchUp() {
 	})
 }
 
-// overdue answers the WAITs that timed out while the node was frozen.
+// overdue answers the WAITs that ended while the node was frozen.
 func (s *server) overdue() {
 	for _, w := range slices.Clone(s.waits) {
 		if w.over {

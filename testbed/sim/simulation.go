@@ -29,7 +29,7 @@ type simulation struct {
 	budget   int
 	busy     time.Duration // when the last packet arrived
 	buried   bool          // whether end has ended the contexts of crashed clients
-	limit    *error        // set to the reason if the testbed cannot judge the trial
+	limit    *error        // set to the error if the code of a crashed client does not end
 	broken   error         // why the simulation ended the trial; nil if it did not
 	pipes    int
 	servers  []*server
@@ -51,8 +51,8 @@ var (
 	_ testbed.SplitBrain = (*simulation)(nil)
 )
 
-// live runs a trial from beginning to end, in its bubble. If the testbed cannot judge the
-// trial, it ends the trial and sets *limit to the error.
+// live runs a trial from beginning to end, in its bubble. live sets *limit to the error if it ended
+// the trial because the code of a crashed client does not end.
 func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(context.Context, testbed.Env) error, limit *error) error {
 	w := &simulation{setup: s, outer: outer, limit: limit, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(outer))
@@ -193,8 +193,8 @@ func (w *simulation) tearDown() {
 	w.gate.Flush()
 }
 
-// eventsPerClient is the budget of events for each client in a trial of at most usualLimit:
-// hundreds of times what a trial needs.
+// eventsPerClient is the budget of events for each client in a trial whose limit is shorter than
+// usualLimit: hundreds of times what a trial needs.
 const (
 	eventsPerClient = 300_000
 	usualLimit      = time.Minute

@@ -255,8 +255,9 @@ func TestKeyChangesMakeUpWhatTheNodesHave(t *testing.T) {
 	}
 }
 
-// stir makes clients write concurrently while the first node is paused and restarted, its clock
-// is set, and, if possible, another node is promoted.
+// stir makes clients write concurrently while the first node's clock is set, and the node is
+// restarted, paused and put under memory pressure. At the end, stir promotes another node if there
+// are replicas.
 func stir(ctx context.Context, w *simulation) error {
 	writers := make(chan error, 2)
 	for client := range 2 {

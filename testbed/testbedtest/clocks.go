@@ -38,8 +38,8 @@ func (w *testEnv) jump(to time.Duration, lives int) {
 	}
 }
 
-// lives checks whether the key with an expiry "lives" or has "ended", and that the other key
-// still exists.
+// lives checks that the key with an expiry "lives" or has "ended", as want says, and that the key
+// without an expiry still exists.
 func (w *testEnv) lives(want string) {
 	w.Helper()
 	got, err := w.redis(0, 0).Exists(w.ctx, "brief").Result()

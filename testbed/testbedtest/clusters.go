@@ -197,7 +197,8 @@ func restartedMaster(s suite) {
 	})
 }
 
-// migrate moves the slots of n0's keys to n1, and returns the reported keys.
+// migrate moves the slots of n0's keys to n1. It returns the fault and the keys that Migrate
+// reported.
 func (w *testEnv) migrate() (f fault, told []history.KeyState) {
 	undo, err := w.Env.(testbed.Slots).Migrate(w.ctx, "n0", "n1", func(from, to string, keys []history.KeyState) error {
 		if from != "n0" || to != "n1" {

@@ -66,7 +66,7 @@ func cutsOfNothing(s suite) {
 		w.cut(c0n0, testbed.Both).liftAfter(0)
 		w.mustSet(0, "after", "1")
 	})
-	known := map[int]bool{} // connections that existed before the cut
+	known := map[int]bool{} // connections that c0 used before the cut
 	for _, c := range commands {
 		if c.Client != 0 {
 			continue
@@ -125,7 +125,7 @@ func heldReplies(s suite) {
 }
 
 func heldConnection(s suite) {
-	const tries = 4 // more than the pool has connections
+	const tries = 4 // more than the client has connections
 	first := c0n0
 	first.Conn = 1
 	commands := s.run(brief, func(w *testEnv) {

@@ -46,7 +46,7 @@ func pausedNode(s suite) {
 	}
 }
 
-// pausedTwice checks that faults may overlap.
+// pausedTwice checks that two pauses of a node may overlap.
 func pausedTwice(s suite) {
 	s.run(brief, func(w *testEnv) {
 		long, short := w.pause("n0"), w.pause("n0")

@@ -93,7 +93,8 @@ func (w *testEnv) storm(rng *rand.Rand, replicas bool) error {
 	return err
 }
 
-// keepBusy sends single commands and pipelines, which may fail, until the client ends.
+// keepBusy sends single commands and pipelines, which may fail, until ctx ends or the client has
+// crashed.
 func (w *testEnv) keepBusy(ctx context.Context, client int) {
 	for i := 0; w.Client(client).Step(ctx, "busy") == nil; i++ {
 		for _, r := range w.Client(client).Locks().Nodes {
@@ -107,8 +108,8 @@ func (w *testEnv) keepBusy(ctx context.Context, client int) {
 	}
 }
 
-// disturb injects one random fault. mustUndo says that the fault pauses a client, which would
-// never end without the undo.
+// disturb injects one random fault. mustUndo says that the fault pauses a client: without the undo,
+// keepBusy would wait for ever.
 func (w *testEnv) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mustUndo bool, err error) {
 	names := w.List()
 	node := names[rng.IntN(len(names))]
@@ -132,8 +133,8 @@ func (w *testEnv) disturb(rng *rand.Rand, replicas bool) (undo testbed.Undo, mus
 	return undo, mustUndo, err
 }
 
-// lose kills a node, and then restarts it. With replicas, if the node is n0, lose stops
-// replication before the kill and then promotes n1; undo lets replication go on.
+// lose kills a node and restarts it. With replicas, if the node is n0, lose stops replication
+// before the kill, and promotes n1 instead of restarting n0; undo lets replication go on.
 func (w *testEnv) lose(node string, replicas bool) (undo testbed.Undo, err error) {
 	failover := replicas && node == "n0"
 	if failover {

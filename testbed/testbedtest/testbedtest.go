@@ -16,8 +16,8 @@ type promise struct {
 	test func(suite)
 	// needs is the capability that this test needs; "" = none.
 	needs testbed.Capability
-	// where is the topology that this test needs; "" = the test needs only topologies that
-	// all testbeds have.
+	// where is the topology that this test needs; "" = every testbed with the capability has the
+	// topologies that the test needs.
 	where testbed.Topology
 }
 

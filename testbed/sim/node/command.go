@@ -94,7 +94,8 @@ func lookup(args []string) (c, container *command) {
 	return c.bySub[strings.ToLower(args[1])], c
 }
 
-// index returns a table of commands by their lower-case and upper-case names.
+// index returns a table of commands by their lower-case and upper-case names. It fills in bySub,
+// and gives each subcommand its full name ("client|id").
 func index(list []command) map[string]*command {
 	table := make(map[string]*command, 2*len(list))
 	for i := range list {

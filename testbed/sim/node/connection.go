@@ -124,7 +124,7 @@ func badName(name string) string {
 	return ""
 }
 
-// clientCommands are the subcommands of CLIENT.
+// clientCommands returns the subcommands of CLIENT.
 func clientCommands() []command {
 	subs := []command{
 		{name: "id", arity: 2, run: func(n *Node, s *Session, _ []string) { n.int(int64(s.id)) }},

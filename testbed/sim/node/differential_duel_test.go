@@ -85,9 +85,9 @@ func newDuel(t testing.TB) *duel {
 // during a command.
 const attempts = 2000
 
-// run runs a script of commands on both nodes and returns the first difference that is not
-// listed. If a millisecond ends during a command, run starts again from the beginning. Only the
-// last attempt counts in total.
+// run runs a script of commands on both nodes and returns the first difference that is not listed.
+// If a millisecond ends during a command, run starts again from the beginning. Only the coverage of
+// the last attempt is added to total.
 func (d *duel) run(steps []step, total *coverage) error {
 	for range attempts {
 		d.count = newCoverage()
@@ -248,7 +248,7 @@ func (d *duel) resolve(args []string) []string {
 // command that caused the messages, if it is known.
 func (d *duel) compareHeard(session int, cause []string) error {
 	if s := d.real.sessions[session]; s.multi || s.caching {
-		return nil // PING is impossible now; a later call compares the messages
+		return nil // a PING now would be queued, or use up CLIENT CACHING; a later call compares the messages
 	}
 	want, err := d.real.sessions[session].drain()
 	if err != nil {

@@ -140,13 +140,14 @@ func aimed(t *rapid.T, key string) []string {
 	return args
 }
 
-// keyed lists the commands whose first argument is a key.
+// keyed lists the commands that aimed draws: those whose first argument is a key, and CLUSTER,
+// READONLY, READWRITE and ASKING, which both nodes refuse.
 var keyed = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 	return strings.Contains(n, " ") || slices.Contains([]string{"PUBLISH", "PING", "ECHO", "TIME", "SELECT", "NOSUCHCOMMAND"}, n)
 })
 
-// recipeScript returns a fragment that calls a recipe's script: by source, by digest, or by
-// digest after SCRIPT LOAD. Its arguments resemble those that recipes send.
+// recipeScript returns a fragment that calls a recipe's script: by source, by digest, or by digest
+// after SCRIPT LOAD. The arguments of the call resemble those that recipes send.
 func recipeScript(scripts []*script) fragment {
 	return func(t *rapid.T) []step { return rapid.SampledFrom(scripts).Draw(t, "script").call(t) }
 }

@@ -11,7 +11,7 @@ const (
 	luaSet = `return redis.call("SET", KEYS[1], ARGV[1])`
 )
 
-// luaScripts tests all that scripts see of Redis: conversions from and to Lua, errors, the
+// luaScripts are scripts that show how Redis runs scripts: conversions from and to Lua, errors, the
 // sandbox and the libraries. Each script gets two keys and two arguments.
 var luaScripts = []string{
 	// Lua to RESP.

@@ -41,8 +41,8 @@ const (
 	aTime   = "@ms+0"
 )
 
-// byKind returns the replacement for an argument that differs from run to run, and other
-// arguments unchanged.
+// byKind returns aTime for a long number, anOwner for any other long argument, and short arguments
+// unchanged: the long ones differ from run to run.
 func byKind(arg string) string {
 	_, err := strconv.ParseInt(arg, 10, 64)
 	switch {
@@ -67,8 +67,8 @@ var recorded = sync.OnceValue(func() *sent { return &sent{commands: map[string]b
 // extend leases during the recording.
 const recipesTTL = 240 * time.Millisecond
 
-// recordRecipes runs every registered recipe on redis-servers and records the commands. So the
-// commands of a new recipe are compared although no table lists them.
+// recordRecipes runs every registered recipe on redis-servers and records the commands. So a new
+// recipe's scripts are compared, and covered fails if a command of the recipe is not compared.
 func recordRecipes(t *testing.T) *sent {
 	t.Helper()
 	r := recorded()

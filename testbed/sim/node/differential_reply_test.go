@@ -17,8 +17,8 @@ type value struct {
 	elems []value
 }
 
-// parse parses a message, which resp.Read read or the simulated node wrote. For malformed bytes
-// of the simulated node it returns the zero value, which equals no valid message.
+// parse parses a message, which resp.Read read or the simulated node wrote. For most malformed
+// bytes of the simulated node it returns the zero value, which equals no valid message.
 func parse(m []byte) value {
 	v, _ := parseValue(m)
 	return v

@@ -32,8 +32,8 @@ func (k *keyspace) setDeadline(key string, ms int64) {
 	k.earliest = min(k.earliest, ms)
 }
 
-// expire removes the keys whose deadline has passed. As in Redis, a key still exists in the
-// millisecond of its deadline.
+// expire removes the keys whose deadline has passed; a replica only hides them. As in Redis, a key
+// still exists in the millisecond of its deadline.
 func (n *Node) expire() {
 	if len(n.keys.hidden) > 0 {
 		n.unhide()
@@ -73,8 +73,8 @@ func (n *Node) Expire(now time.Time) []Push {
 	return n.takePushes()
 }
 
-// NextExpiry returns an instant of the node's wall clock before which no key expires; the
-// zero time if no key has an expiry.
+// NextExpiry returns an instant of the node's wall clock before which no key expires. The zero time
+// means that no key has an expiry.
 func (n *Node) NextExpiry() time.Time {
 	if n.keys.earliest == math.MaxInt64 {
 		return time.Time{}

@@ -238,7 +238,7 @@ func lineOf(text string) (line int) {
 	return line
 }
 
-// scriptCommands are the subcommands of SCRIPT.
+// scriptCommands returns the subcommands of SCRIPT.
 func scriptCommands() []command {
 	return []command{
 		{name: "load", arity: 3, traits: noScript, run: (*Node).scriptLoad},

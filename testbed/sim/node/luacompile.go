@@ -104,7 +104,7 @@ func (sc *script) shebang(line string) (refused string) {
 	return ""
 }
 
-// harmlessGlobals are globals that cannot change any state that outlives a script.
+// harmlessGlobals are globals through which a script cannot change the Lua state.
 var harmlessGlobals = []string{
 	textGlobal, "ARGV", "KEYS", "assert", "cjson", "error", "ipairs", "math", "next", "pairs", "pcall", "redis", "select",
 	"string", "tonumber", "tostring", "type", "unpack",

@@ -71,7 +71,7 @@ func encodeJSON(b *strings.Builder, v, null lua.LValue, depth int) error {
 	return nil
 }
 
-// encodeTable writes an array if all keys are positive integers, else an object.
+// encodeTable writes an array if the table has keys and all are positive integers, else an object.
 func encodeTable(b *strings.Builder, t *lua.LTable, null lua.LValue, depth int) error {
 	size, last := 0, 0
 	each(t, func(k, _ lua.LValue) {

@@ -41,7 +41,8 @@ func (r *rewriter) refuse(s ast.Stmt, expected, near string) {
 	r.refused = fmt.Sprintf("%s:%d: %s near '%s'", chunkName, s.Line(), message, near)
 }
 
-// asText wraps an operand of a concatenation in a call of textGlobal.
+// asText wraps an operand of a concatenation in a call of textGlobal, unless the operand is always
+// a string.
 func asText(e ast.Expr) ast.Expr {
 	switch e.(type) {
 	case *ast.StringExpr, *ast.StringConcatOpExpr:

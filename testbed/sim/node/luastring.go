@@ -7,8 +7,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// format implements string.format. It formats values other than strings and numbers as
-// tostring does.
+// format returns Redis's string.format; original is gopher-lua's. Values other than strings and
+// numbers are formatted as by tostring.
 func (n *Node) format(original lua.LValue) lua.LGFunction {
 	return func(state *lua.LState) int {
 		for i := 2; i <= state.GetTop(); i++ {

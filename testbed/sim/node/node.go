@@ -50,9 +50,9 @@ type Node struct {
 	pushes  []Push
 }
 
-// Push is a message that answers no command: a published message or an invalidation. Messages
-// about changes between commands (by Load, Evict, or an expiry during Keys) are returned with
-// the next command.
+// Push is a message that answers no command: a published message or an invalidation. Messages about
+// changes by Load or Evict, or by an expiry during Keys, are returned by the next call of Exec or
+// Expire.
 type Push struct {
 	To      *Session
 	Message []byte
@@ -110,8 +110,8 @@ func (n *Node) forget() {
 	n.lua.flush()
 }
 
-// Restarted drops the state that a process loses in a restart, except data: scripts, and all
-// state of sessions, whose connections break.
+// Restarted drops what a process loses in a restart, except data: scripts, and all state of
+// sessions.
 func (n *Node) Restarted() {
 	for _, s := range n.sessions {
 		s.reset()
@@ -132,7 +132,7 @@ func (n *Node) SetReadOnly(on bool) {
 	}
 }
 
-// Writes returns a counter that grows whenever a command, an expiry or an eviction may have
+// Writes returns a counter that grows whenever a command, an expiry, an eviction or a load may have
 // changed data.
 func (n *Node) Writes() uint64 { return n.writes }
 

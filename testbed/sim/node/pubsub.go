@@ -132,7 +132,7 @@ func (n *Node) send(to *Session, write func()) {
 	n.pushes = append(n.pushes, Push{To: to, Message: n.message(to, write)})
 }
 
-// pubsubCommands are the subcommands of PUBSUB.
+// pubsubCommands returns the subcommands of PUBSUB.
 func pubsubCommands() []command {
 	return []command{
 		{name: "channels", arity: -2, run: (*Node).pubsubChannels},

@@ -93,7 +93,8 @@ func shown(all map[string]*history.KeyContent) string {
 	return string(b)
 }
 
-// uncompared holds commands that no test compares with Redis, and scripts with several writes.
+// uncompared holds commands that arguments and others lack: commands that no test compares with
+// Redis, transactions, and scripts with several writes.
 var uncompared = map[string]gen{
 	"SETBIT":      all(key, from([]string{"0", "9"}), from([]string{"0", "1"})),
 	"BITOP":       all(word("OR"), key, key, key),

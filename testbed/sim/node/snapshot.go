@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Snapshot is the data of a node at one time. It is immutable, and shares equal keys
-// with other snapshots. The zero Snapshot is empty.
+// Snapshot is the data of a node at one time. It is immutable. Snapshots share the memory of keys
+// that did not change between them. The zero Snapshot is empty.
 type Snapshot struct {
 	keys []*storedKey // sorted by key
 }
