@@ -304,8 +304,8 @@ func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
 	return known, nil
 }
 
-// replicated writes and deletes a key at the shard's master and waits until the shard's replica has
-// acknowledged both.
+// replicated twice writes and deletes a key at the shard's master, and each time waits until the
+// shard's replica has acknowledged both.
 func (s *shard) replicated(ctx context.Context) error {
 	return s.master.ask(ctx, func(c *redis.Client) error {
 		conn := c.Conn()

@@ -90,9 +90,10 @@ func New(conn net.Conn, o Options) (*Looker, error) {
 	return l, nil
 }
 
-// begin finds out which commands the node knows.
+// begin keeps the Looker's reads from counting as use of a key, if the node can, and finds out
+// whether the node knows PEXPIRETIME.
 func (l *Looker) begin() error {
-	// Since Redis 7.2, NO-TOUCH keeps reads from counting as use of a key.
+	// NO-TOUCH exists since Redis 7.2.
 	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // l.ends gets no key: this only tests whether the node knows the command
 	if err != nil {
 		return err
