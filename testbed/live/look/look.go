@@ -28,7 +28,8 @@ const (
 var (
 	// ErrRefused: the node refuses a command of the look; later looks will fail, too.
 	ErrRefused = errors.New("the node refuses to be looked at")
-	// ErrTooLarge: the node's data exceeds the limits of a look.
+	// ErrTooLarge: the node's data exceeds the limits of a look, or a key has a type that a look
+	// cannot read.
 	ErrTooLarge = errors.New("too much to look at after every command")
 	// ErrNotNow: the node does not answer commands about keys now, but may later.
 	ErrNotNow = errors.New("the node cannot be looked at now")
