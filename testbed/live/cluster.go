@@ -181,8 +181,8 @@ func (e *env) joinCluster(ctx context.Context, n, master *node) error {
 	return nil
 }
 
-// until calls the function lacking every pollEvery, until lacking returns an error, or "" because nothing
-// is lacking any more. If ctx ends first, until's error contains lacking's last result.
+// until calls the function lacking every pollEvery. It stops when lacking returns an error, or "" because
+// nothing is lacking any more. If ctx ends first, until's error contains lacking's last result.
 func until(ctx context.Context, lacking func() (string, error)) error {
 	for {
 		what, err := lacking()

@@ -30,8 +30,8 @@ type observer struct {
 	options look.Options
 
 	looker *look.Looker // nil = not connected
-	// recording: the node serves clients, so its changes are reported. Differences found
-	// when recording begins are attributed to a promotion; after a command, to an unknown cause.
+	// recording: the node serves clients, so its changes are reported. Differences found when
+	// recording begins are attributed to a promotion, or to an unknown cause if a command has run.
 	recording bool
 	blind     bool // the node's keys cannot be observed any more
 	last      map[string]seen
