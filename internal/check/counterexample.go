@@ -121,8 +121,8 @@ func (t Counterexample) Print(w io.Writer, width int, columns func(...string) ta
 
 func instant(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) }
 
-// who names the client of an entry. In a log without invocations each hold has its own process
-// number, which has no meaning.
+// who names the client of an entry. In a log each hold has its own process number, which has no
+// meaning.
 func (t Counterexample) who(op history.Op) string {
 	if t.Lines != nil {
 		return fmt.Sprintf("c%d", op.Client)
@@ -140,8 +140,7 @@ func who(op history.Op) string {
 	return fmt.Sprintf("c%d", op.Client)
 }
 
-// entryWords describes an entry. In a log without invocations an entry is the beginning or the end
-// of a hold.
+// entryWords describes an entry. In a log an entry is the beginning or the end of a hold.
 func (t Counterexample) entryWords(op history.Op) string {
 	if t.Lines != nil {
 		what := map[string]string{history.FAcquire: "certainly holds ", history.FRelease: "may have stopped holding "}[op.F]

@@ -117,12 +117,12 @@ func (h History) withhold(verdicts []checker.Verdict) {
 	}
 }
 
-// Judge is an oracle's judgment.
+// Judge is a function that returns an oracle's verdict on a history.
 type Judge = func(context.Context, history.Evidence) checker.Verdict
 
 // Judge judges the history by every oracle, and by the functions in more. If the clients are a guess, Judge
-// also tries each process as a client of its own. A result that is violated or unknown in only one of the
-// two readings becomes unknown.
+// also tries each process as a client of its own. If an oracle's results on the two readings differ and one
+// of them is violated or unknown, its verdict becomes unknown.
 func (h History) Judge(ctx context.Context, more ...Judge) (trial.Result, error) {
 	result, err := trial.Judge(ctx, h.Record, more...)
 	if err != nil {
@@ -138,7 +138,7 @@ func (h History) Judge(ctx context.Context, more ...Judge) (trial.Result, error)
 }
 
 // guessed makes a verdict unknown if the result changes when each process counts as a client of its
-// own.
+// own. A change between held and not applicable does not count.
 func (h History) guessed(ctx context.Context, verdicts []checker.Verdict, more ...Judge) error {
 	record := h.Record
 	record.Evidence.Ops = h.apart

@@ -22,7 +22,7 @@ func ModelWords() string {
 	return strings.Join(words, ", ")
 }
 
-// ByModel returns the judgment by a model; none if model is "".
+// ByModel returns the function that judges a history by a model; none if model is "".
 func ByModel(model string) []Judge {
 	if model == "" {
 		return nil
@@ -80,7 +80,7 @@ func ReadingsDiffer(verdicts []checker.Verdict) string {
 	return ""
 }
 
-// Gravest returns the gravest result: it decides the exit code.
+// Gravest returns the gravest result, which decides the exit code; Unknown if no oracle applies.
 func Gravest(verdicts []checker.Verdict) checker.Result {
 	for _, r := range []checker.Result{checker.Violated, checker.Unknown, checker.Held} {
 		if slices.ContainsFunc(verdicts, func(v checker.Verdict) bool { return v.Result == r }) {

@@ -78,7 +78,7 @@ func TestEveryLookAtTheWallClockSeesTheJumpAndNoOther(t *testing.T) {
 	clock.Set(time.Hour) // no effect on a closed clock
 }
 
-// start builds and starts the program clocks. look returns the clocks that it prints.
+// start builds and starts the program clocks. look returns the clocks that the program prints.
 func start(t *testing.T, shim, clock string) (look func() [5]int64) {
 	t.Helper()
 	dir := t.TempDir()

@@ -95,7 +95,8 @@ func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 	return nil, fmt.Errorf("%s; when it was run again: %s", first.Says(), second.Says())
 }
 
-// Breakdown returns how the code under test broke down, or an error if the harness failed.
+// Breakdown returns how the code under test broke down. The error is testbed.ErrRace after a data
+// race; any other error says how the process died if that proves nothing about the code.
 func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 	switch d.Killed {
 	case Standstill, TooSlow, TooMuch, Garbled: // a Standstill would not happen on real time

@@ -92,7 +92,8 @@ func status(brackets string) (state, bubble string) {
 // Durable reports whether the goroutine waits in a way that lets its bubble's clock advance.
 func (g Goroutine) Durable() bool { return strings.HasSuffix(g.State, "(durable)") }
 
-// Locked reports whether the goroutine waits for a mutex.
+// Locked reports whether the goroutine waits in package sync, which is nearly always for a mutex,
+// and is not Durable.
 func (g Goroutine) Locked() bool { return strings.HasPrefix(g.State, "sync.") && !g.Durable() }
 
 // Active reports whether the goroutine runs, or is about to run.

@@ -13,9 +13,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// The watch examines a trial in this process every lookEvery of real time. A trial stands still if its
-// clock could not advance at stillLooks examinations in a row. A trial is busy if its code was running at
-// busyLooks examinations in a row, and it sent no command between them.
+// The watch examines a trial in this process every lookEvery of real time. A trial stands still if the
+// same goroutines kept its clock from advancing at stillLooks examinations in a row. A trial is busy if
+// its code was running at busyLooks examinations in a row. In both cases, it sent no command between them.
 const (
 	lookEvery  = 3 * time.Second
 	stillLooks = 2

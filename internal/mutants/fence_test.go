@@ -118,7 +118,7 @@ func fences() []Mutant {
 	}
 }
 
-// drawFirst is a mistaken acquire: it counts the fencing token up before it asks for the lock, so a
+// drawFirst is a mistaken acquire: it draws the fencing token before it asks for the lock, so a
 // client may get an older token than an earlier holder.
 func (l fenced) drawFirst(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()

@@ -11,9 +11,8 @@ import (
 )
 
 // quorum is the good recipe redlock-drift, written anew: SET NX PX on each node in turn, with a small
-// timeout.
-// The lock is held if a majority grants it within the validity, measured without the wall clock.
-// Otherwise a compare-and-delete runs on every node.
+// timeout. The lock is held if a majority grants it and its validity, measured without the wall clock,
+// is not over. Otherwise a compare-and-delete runs on every node.
 type quorum struct {
 	c        *locks.Client
 	key      string

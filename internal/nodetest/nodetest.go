@@ -113,8 +113,8 @@ func (n *Node) Changed(key string, by history.ChangedBy, before, after *history.
 	})
 }
 
-// do calls the function what at the given time. If what changes a key, do records the node's new
-// state.
+// do calls the function what at the given time. If that call changes a key, do records the node's
+// new state.
 func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	writes := n.redis.Writes()
 	n.now = at
@@ -170,7 +170,7 @@ func (n *Node) Load(source string) { n.session.Exec(n.wall(), []string{"SCRIPT",
 // Flush empties the script cache.
 func (n *Node) Flush() { n.redis.FlushScripts() }
 
-// SetClock sets the node's wall clock ahead of the true time.
+// SetClock makes the node's wall clock jump, so that it is ahead of the true time by ahead.
 func (n *Node) SetClock(at, ahead time.Duration) {
 	n.Expire(at)
 	n.do(at, "", func() {

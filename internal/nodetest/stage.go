@@ -102,7 +102,8 @@ func (p Play) Evidence(tb testing.TB, claims history.Claims) history.Evidence {
 }
 
 // Stage finds the staging in which the nodes reply as the play says. If nodes may have lost
-// writes, Stage prefers the smallest loss.
+// writes, Stage prefers the smallest loss. If it finds none, it returns the staging whose first
+// wrong reply comes last.
 func Stage(tb testing.TB, p Play) Staged {
 	tb.Helper()
 	best := (*staging)(nil)
@@ -209,7 +210,7 @@ func (st *staging) command(c history.Command) {
 		return
 	case p.down > 0 && c.Served == 0: // the node was down
 		return
-	case len(c.Args) > 0 && strings.EqualFold(string(c.Args[0]), "WAIT"): // replicas answer WAIT
+	case len(c.Args) > 0 && strings.EqualFold(string(c.Args[0]), "WAIT"): // the reply depends on replicas
 		return
 	case slices.ContainsFunc(refusals, func(r string) bool { return strings.HasPrefix(said, r) }):
 		return

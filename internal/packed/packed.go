@@ -70,8 +70,9 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	return 0, f.decoder.Reset(f.file)
 }
 
-// ReadFile returns the uncompressed content of the file that Find finds. The error for a
-// compressed file that is cut short is io.ErrUnexpectedEOF; other errors are those of os.ReadFile.
+// ReadFile returns the uncompressed content of the file that Find finds. If a compressed file is
+// cut short, the error wraps io.ErrUnexpectedEOF. The error for a file that cannot be opened is that
+// of os.Open.
 func ReadFile(path string) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

@@ -14,13 +14,13 @@ var shotsFlag = flag.String("shots", "", "write screenshots for the documentatio
 
 const openedCell = `document.querySelector('.matrix a[href="#set-nx-px--client-pause"]').click()`
 
-// shots are the pictures in docs/images: the screen, the script that opens something, and the
-// element to scroll to.
+// shots are the pictures in docs/images: the screen, the emulated CSS medium, the script that opens
+// something, and the element to scroll to.
 var shots = []struct {
 	name          string
 	screen        screen
 	scale         float64
-	media         string // "" = the screen
+	media         string // "" = "screen"
 	open, element string
 }{
 	{"report-answers.png", screen{width: 1280, height: 2000}, 0.52, "", "", `document.querySelector("header")`},

@@ -101,10 +101,11 @@ func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, err
 	}
 }
 
-// FreePort takes ports in turn from a range below the one that systems use for outgoing
-// connections and for listeners without a chosen port. So no other program takes a killed server's
-// port before the server is back. A cluster bus uses its node's port plus 10,000, which is below
-// the system's range too.
+// firstPort and ports are the start and the size of the range from which FreePort takes ports in
+// turn. The range is below the one that systems use for outgoing connections and for listeners
+// without a chosen port. So other programs hardly ever take a killed server's port before the
+// server is back. A cluster bus uses its node's port plus 10,000, which is below the system's range
+// too.
 const firstPort, ports = 10_000, 10_000
 
 var nextPort atomic.Int64

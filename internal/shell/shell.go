@@ -55,7 +55,7 @@ func Lines(command, indent string, width int) string {
 }
 
 // pairs joins each flag, such as --lock, with the value after it, so that Lines keeps both on one
-// line. It leaves pairs apart that are longer than the width.
+// line. It does not join a flag and a value that together are longer than the width.
 func pairs(words []string, width int) (all []string) {
 	for i, w := range words {
 		if i > 0 && strings.HasPrefix(words[i-1], "--") && !strings.HasPrefix(w, "-") &&

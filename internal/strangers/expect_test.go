@@ -30,8 +30,8 @@ type promised struct {
 	hold time.Duration
 }
 
-// allowed permits oracles to report violations by this cause under some faults. Without faults it
-// permits them under any fault.
+// allowed permits oracles to report violations by this cause under these faults. If faults is
+// empty, it permits them under any fault.
 type allowed struct {
 	oracles []string
 	cause   checker.Cause
@@ -81,8 +81,8 @@ func (r row) meets(a answer) bool {
 	})
 }
 
-// deviate compares the results with the table. It lists findings that the table does not permit,
-// each with its count and an example, and then rows of the table that no trial met.
+// deviate compares the results with the table. It lists unknown verdicts and findings that the table
+// does not permit, each with its count and an example, and then rows of the table that no trial met.
 func (s subject) deviate(results *tally) []string {
 	type kind struct{ what, fault string }
 	var order []kind

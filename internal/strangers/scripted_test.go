@@ -25,7 +25,8 @@ else
   return 0
 end`)
 
-// These scripts reply with 1 for success or 0, and with the key's remaining TTL in milliseconds.
+// These scripts reply with two numbers: 1 for success or 0 for failure, and the key's remaining TTL
+// in milliseconds.
 var (
 	obtainTelling = redis.NewScript(`
 if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then

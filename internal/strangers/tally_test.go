@@ -114,7 +114,8 @@ func (t *tally) String() string {
 	return b.String()
 }
 
-// writeTable writes the results of every subject: first in total, then fault by fault.
+// writeTable writes the results of every subject: first in total, then the deviations from the
+// table, then fault by fault.
 func writeTable(t *testing.T, results []*tally) {
 	t.Helper()
 	var b strings.Builder

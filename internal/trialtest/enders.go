@@ -8,9 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// RegisterEnders registers recipes by their ids. A recipe calls its function at a client's third
-// attempt, to end or disturb the client's process. The
-// locks of these recipes are never granted.
+// RegisterEnders registers recipes by their ids. A recipe calls its function at the third attempt
+// of a handle, to end or disturb the client's process. The locks of these recipes are never granted.
 func RegisterEnders(ends map[string]func()) {
 	for id, end := range ends {
 		locks.Register(locks.Recipe{

@@ -46,7 +46,8 @@ func ownClock(clock string) (mounts []mount.Mount, environment []string, err err
 }
 
 // clocks returns nil if servers of the image can have wall clocks of their own, else the reason in
-// one line. If try is true, it starts a server to find out.
+// one line. If try is true, it starts a server to check that the server loads the clock shim;
+// otherwise it assumes so.
 func (e *engine) clocks(ctx context.Context, i image, try bool, temp string) error {
 	if _, err := clockshim.Find(); err != nil {
 		return err

@@ -29,8 +29,9 @@ type Options struct {
 	// Temp is the directory in which the nodes' directories are made and removed; "" = the system's
 	// directory for temporary files. The engine must be able to mount the nodes' directories.
 	Temp string
-	// Prepare makes New pull a missing image and run the image to learn the server's
-	// version. Without Prepare, New fails if the image is missing.
+	// Prepare makes New pull a missing image and run the image, to learn the server's version
+	// and whether the server loads the clock shim. Without Prepare, New fails if the image is
+	// missing, and assumes that the server loads the shim.
 	Prepare bool
 	// Reaper is the command line of a process that calls Reap; the session's name is added
 	// as the last argument. The testbed starts the process, which removes the containers

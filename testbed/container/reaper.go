@@ -53,7 +53,7 @@ func (r *reaper) end(removed bool) error {
 }
 
 // reapTimeout bounds Reap's attempts, and reapAgain is the time between two of them. Reap goes on
-// until it has found nothing for reapWatch: the engine may still have been making containers when
+// until no attempt has failed for reapWatch: the engine may still have been making containers when
 // the owner died.
 const (
 	reapTimeout = 10 * time.Minute

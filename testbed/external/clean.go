@@ -19,8 +19,8 @@ const (
 	batch = 100
 )
 
-// clean removes the keys that the trial's commands named. If the database is small, clean also
-// removes the keys whose names scripts made up.
+// clean removes the keys that the trial's commands named. If there are such keys and the database
+// is small, clean also removes the keys whose names scripts made up.
 func (s *server) clean() error {
 	names := s.guard.named()
 	if len(names) == 0 {
@@ -70,7 +70,7 @@ func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 		if len(more) == 0 {
 			return n, nil
 		}
-		removed, err := remove(ctx, c, more) // SCAN may return a key twice
+		removed, err := remove(ctx, c, more) // counts a key once, even if SCAN returns it twice
 		n += removed
 		if err != nil {
 			return n, err

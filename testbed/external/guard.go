@@ -112,7 +112,7 @@ func eval(g *guard, args []string) ([]string, error) {
 	return args, nil
 }
 
-// script confines SCRIPT to LOAD and EXISTS.
+// script confines SCRIPT to LOAD, of scripts that checkScript accepts, and EXISTS.
 func script(_ *guard, args []string) ([]string, error) {
 	switch sub := subcommand(args); sub {
 	case "LOAD":
@@ -145,7 +145,7 @@ func scan(g *guard, args []string) ([]string, error) {
 // ownConnection are the subcommands of CLIENT that concern only the client's own connection.
 var ownConnection = []string{"CACHING", "GETNAME", "ID", "INFO", "MAINT_NOTIFICATIONS", "NO-TOUCH", "SETINFO", "SETNAME", "TRACKINGINFO"}
 
-// client confines CLIENT to subcommands about its own connection.
+// client confines CLIENT to subcommands that concern only the connection that sends them.
 func client(_ *guard, args []string) ([]string, error) {
 	sub := subcommand(args)
 	if sub == "TRACKING" && !slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BCAST") }) ||

@@ -47,7 +47,8 @@ func (s *luaScript) madeTable(e ast.Expr, asked []string) bool {
 	return false
 }
 
-// given reports whether a variable is assigned at least one value, and good accepts every value.
+// given reports whether a variable is assigned at least one value, and each of its values is
+// believed or accepted by good.
 func (s *luaScript) given(name string, asked []string, good func(source, []string) bool) bool {
 	if slices.Contains(asked, name) {
 		return true // the variable's other values decide

@@ -18,9 +18,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// aof tracks the size of a node's append-only file, to find out how much of the file a power loss
-// would have left: with appendfsync everysec, writes after testbed.LastFsync are not on disk. A
-// kill alone loses nothing, because the kernel keeps written data.
+// aof tracks the size of a node's append-only file. A kill alone loses nothing, because the kernel
+// keeps written data. So cut shortens the file to what a power loss would have left under appendfsync
+// everysec: writes after testbed.LastFsync are not on disk.
 //
 // The options from persistence make Redis write to the file before it answers. After an
 // answer, the file holds the whole command.
@@ -39,8 +39,7 @@ type growth struct {
 	size int64
 }
 
-// begin finds the file after a start of the node. The file's present content counts as
-// synced.
+// begin finds the file and follows it from now on. The file's present content counts as synced.
 func (a *aof) begin(dir string, now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -20,7 +20,7 @@ type provocation struct {
 	mu     sync.Mutex
 	faults int             // number of faults in force, not counting kills
 	down   map[string]bool // nodes that were killed and are neither back nor replaced
-	until  time.Time       // end of the grace after the last heal
+	until  time.Time       // end of the grace after the last heal, restart or replacement
 }
 
 // provoke notes that a fault of nodes, or of links between servers, is in force until healed.
@@ -58,7 +58,7 @@ type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed
 // serverLink is a link between two servers.
 type serverLink struct {
 	proxies []*proxy                    // the first proxy carries commands, the other proxies do not
-	healed  func(context.Context) error // called when the link works again
+	healed  func(context.Context) error // called after the undo of a cut or hold
 }
 
 // disturb cuts or holds a link between servers by calling how. For an unknown direction d, it calls
@@ -84,7 +84,7 @@ func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed
 }
 
 // killed notes that the node is down, until restarted or replaced is called. If the kill fails,
-// call failed, which withdraws the note.
+// call failed, which withdraws the note; it does nothing if the node was down already.
 func (p *provocation) killed(node string) (failed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -71,7 +71,7 @@ func (n *node) clockFile() string {
 //
 // Redis uses its wall clock not only for expiry. After a jump forward by more than repl-timeout a
 // primary drops its replicas, which reconnect at once. After a jump back a node does not sync its
-// append-only file until the clock reaches its former time.
+// append-only file until the clock reaches the time that it showed before the jump.
 func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error) {
 	n, err := w.env.node(node)
 	if err != nil {

@@ -181,8 +181,8 @@ func (e *env) joinCluster(ctx context.Context, n, master *node) error {
 	return nil
 }
 
-// until calls the function lacking every pollEvery, until lacking returns an error, or "" because nothing
-// is lacking any more. If ctx ends first, until's error contains lacking's last result.
+// until calls the function lacking every pollEvery. It stops when lacking returns an error, or "" because
+// nothing is lacking any more. If ctx ends first, until's error contains lacking's last result.
 func until(ctx context.Context, lacking func() (string, error)) error {
 	for {
 		what, err := lacking()
@@ -304,8 +304,8 @@ func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
 	return known, nil
 }
 
-// replicated writes and deletes a key at the shard's master and waits until the shard's replica has
-// acknowledged both.
+// replicated twice writes and deletes a key at the shard's master, and each time waits until the
+// shard's replica has acknowledged both.
 func (s *shard) replicated(ctx context.Context) error {
 	return s.master.ask(ctx, func(c *redis.Client) error {
 		conn := c.Conn()

@@ -53,10 +53,10 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	return undoAll(undos, func(a, b int) int { return a + b }), nil
 }
 
-// Promote implements testbed.Nodes. If the master still runs, Promote starts a failover. It waits
-// until the cluster has elected the node. Unless the old master is frozen, Promote also waits until
-// clients have moved: only briefly for frozen clients, and not at all for clients in processes of
-// their own, whose view of the cluster is unknown.
+// Promote implements testbed.Nodes. If the master runs and is not frozen, Promote starts a failover.
+// It waits until the cluster has elected the node. Unless the old master is frozen, Promote also
+// waits until that master has stepped down and clients have moved: only briefly for frozen clients,
+// and not at all for clients in processes of their own, whose view of the cluster is unknown.
 func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {

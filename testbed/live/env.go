@@ -102,7 +102,7 @@ func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc
 // client is one client process.
 type client struct {
 	*gate.Client
-	links   []*link              // links to nodes in the order of locks.Client.Nodes; in a cluster, links to all nodes
+	links   []*link              // in the order of locks.Client.Nodes; if servers elect masters, links to all nodes
 	cluster *redis.ClusterClient // nil unless the topology is Cluster
 }
 

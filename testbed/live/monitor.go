@@ -17,7 +17,7 @@ import (
 
 // monitor logs the commands that a node executes, including those called by scripts, as Redis's
 // MONITOR reports them: one per line, with the node's own time. The log shows a client's name
-// instead of its address. Other addresses are the harness's or a primary's. The log goes on after a
+// instead of its address. Other addresses in it are the harness's or a primary's. It goes on after a
 // restart of the node, but may lack the last commands before a kill. If the connection to a live
 // node breaks, two lines that begin with # mark the start and the end of the gap, with the
 // machine's time.
@@ -49,7 +49,7 @@ func (m *monitor) meet(from net.Addr, client int) {
 	}
 }
 
-// hide keeps the commands from an address of the harness itself out of the log.
+// hide makes the log omit the commands from an address, which is the harness's own.
 func (m *monitor) hide(from net.Addr) {
 	if m != nil {
 		m.clients.Store(from.String(), "")

@@ -161,8 +161,8 @@ func keyState(ctx context.Context, c *redis.Client, key string) (history.KeyStat
 	var ttl *redis.DurationCmd
 	var text *redis.StringCmd
 	var fields *redis.MapStringStringCmd
-	// The type is not known yet: ask for the value both as a string and as a hash. One of the two
-	// answers is an error.
+	// The type is not known yet: ask for the value both as a string and as a hash. An answer for
+	// another type is an error, and is ignored.
 	_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		kind, ttl, text, fields = p.Type(ctx, key), p.PTTL(ctx, key), p.Get(ctx, key), p.HGetAll(ctx, key)
 		return nil

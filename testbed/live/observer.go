@@ -30,14 +30,14 @@ type observer struct {
 	options look.Options
 
 	looker *look.Looker // nil = not connected
-	// recording: the node serves clients, so its changes are reported. Differences found
-	// when recording begins are attributed to a promotion.
+	// recording: the node serves clients, so its changes are reported. Differences found when
+	// recording begins are attributed to a promotion, or to an unknown cause if a command has run.
 	recording bool
 	blind     bool // the node's keys cannot be observed any more
 	last      map[string]seen
 	lastSent  time.Duration // when the last look began
 	clock     wallClock
-	effects   []*effect // effects that no look may have seen yet
+	effects   []*effect // effects that perhaps no look has seen yet
 	brink     time.Duration
 
 	reborn atomic.Int64 // when the last restart began; 0 once a look has seen the new server
@@ -150,7 +150,7 @@ func (o *observer) before(args []history.Bytes) {
 const attemptsAtEnds = 3
 
 // executes stores and returns the effect of a command that is about to be written; nil = the
-// command has no effect.
+// command has no effect, or the node's keys are not observed.
 func (o *observer) executes(args []history.Bytes, blocks bool) *effect {
 	if o == nil || o.blind || harmless(args) {
 		return nil

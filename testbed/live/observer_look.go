@@ -69,7 +69,7 @@ func (o *observer) try(likely []string) (look.Result, error) {
 	return l.Look(likely, o.node.clock)
 }
 
-// compare logs the changes since the last look.
+// compare logs the changes since the last look, unless the node is a replica.
 func (o *observer) compare(c cause, s look.Result) {
 	began := o.recording
 	o.recording = !s.Replica

@@ -180,7 +180,8 @@ func (p *proxy) open() {
 	}
 }
 
-// caught returns how many messages in the directions have ever been cut or held.
+// caught returns how many messages in direction d, or in both, were ever cut or held
+// (linkToxic.messages).
 func (p *proxy) caught(d testbed.Direction) int {
 	n := 0
 	for _, one := range directions(d) {

@@ -134,8 +134,8 @@ func (e sentinelEnv) Unplug(ctx context.Context, node string) (testbed.Undo, err
 	return e.during(func() (testbed.Undo, error) { return e.ownEnv.Unplug(ctx, node) }, e.retire)
 }
 
-// retire makes an old primary that still runs a replica of the new primary and closes the
-// connections of the old primary's clients. Sentinels would do so later.
+// retire ends a period with two primaries. If the old primary runs, retire makes it a replica of
+// the new primary and closes its clients' connections. Sentinels would do so later.
 func (e sentinelEnv) retire(ctx context.Context) error {
 	old, heir := e.rivals()
 	if old == nil {

@@ -48,7 +48,7 @@ func (s *asked) serve(c net.Conn) {
 	}
 }
 
-// rivalry is a cluster of one shard, where n1 was elected beside n0.
+// rivalry is a cluster of one shard, in which n1 was elected and n0 has not stepped down.
 type rivalry struct {
 	clusterEnv
 	old  *asked

@@ -155,7 +155,7 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 		}
 		return nil
 	})
-	// Check even after a success or an error: MIGRATE may have failed halfway, and keys that
+	// Check after an error and after a success: MIGRATE may have failed halfway, and keys that
 	// expired meanwhile have not moved.
 	gone, err := m.arrived(context.WithoutCancel(ctx), keys)
 	for _, n := range pair {

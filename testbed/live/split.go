@@ -12,9 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Split implements testbed.SplitBrain. It is atomic for clients: the old primary executes
-// no command between its last write that the new primary may have received and the first
-// write that counts as a hit.
+// Split implements testbed.SplitBrain. The old primary executes no client's command while Split
+// starts the count of writes and promotes the node. So each write of the old primary either may
+// have reached the new primary or counts as a hit, never both.
 func (e manualEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
 	if e.setup.SharedLinks {
 		return nil, errors.New("split brain: the clients share their links, and cannot be moved one by one")

@@ -36,7 +36,7 @@ type linkToxic struct {
 	conns   int           // number of connections so far
 	drops   int           // number of calls of open
 	changed chan struct{} // closed and replaced when cuts, holds, one or drops changes
-	caught  bytes.Buffer  // data that was cut or held
+	caught  bytes.Buffer  // data that was cut or held, up to catchLimit
 }
 
 // mode says what a toxic does to one connection at one moment: whether it cuts or holds data.
@@ -121,8 +121,8 @@ func (v *linkToxic) open() {
 	v.change(func() { v.cuts, v.holds, v.one, v.drops = 0, 0, nil, v.drops+1 })
 }
 
-// messages returns the number of messages caught so far, except the idle traffic between a primary
-// and its replicas.
+// messages returns the number of messages in caught, except the idle traffic between a primary and
+// its replicas.
 func (v *linkToxic) messages() int {
 	v.mu.Lock()
 	r := bufio.NewReader(bytes.NewReader(bytes.Clone(v.caught.Bytes())))

@@ -28,7 +28,8 @@ const (
 var (
 	// ErrRefused: the node refuses a command of the look; later looks will fail, too.
 	ErrRefused = errors.New("the node refuses to be looked at")
-	// ErrTooLarge: the node's data exceeds the limits of a look.
+	// ErrTooLarge: the node's data exceeds the limits of a look, or a key has a type that a look
+	// cannot read.
 	ErrTooLarge = errors.New("too much to look at after every command")
 	// ErrNotNow: the node does not answer commands about keys now, but may later.
 	ErrNotNow = errors.New("the node cannot be looked at now")
@@ -90,9 +91,10 @@ func New(conn net.Conn, o Options) (*Looker, error) {
 	return l, nil
 }
 
-// begin finds out which commands the node knows.
+// begin keeps the Looker's reads from counting as use of a key, if the node can, and finds out
+// whether the node knows PEXPIRETIME.
 func (l *Looker) begin() error {
-	// Since Redis 7.2, NO-TOUCH keeps reads from counting as use of a key.
+	// NO-TOUCH exists since Redis 7.2.
 	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // l.ends gets no key: this only tests whether the node knows the command
 	if err != nil {
 		return err
