@@ -120,7 +120,8 @@ func Run(ctx context.Context, on Runner, original trial.Result, e history.Eviden
 // could be averted and the first instant at which it was certain.
 const resolution = time.Millisecond
 
-// narrow tries instants between events until the resolution is reached. It sets d.Certain.
+// narrow tries instants between events until the resolution is reached, or until no continuation
+// repeats the trial up to a tried instant. It sets d.Certain.
 func (d *Decision) narrow(try func(at time.Duration) (Point, error)) error {
 	for {
 		d.Certain = len(d.Points) - 1
