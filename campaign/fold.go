@@ -172,7 +172,8 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	return c
 }
 
-// why says in a sentence why the trial has no verdict; "" if it has one.
+// why says in a sentence why the trial has no verdict. For a trial with a verdict it returns
+// Result.Why, which may be "".
 func why(t trial.Result) string {
 	if t.Outcome == trial.Unknown && t.Err == "" {
 		for _, v := range t.Verdicts {

@@ -195,10 +195,9 @@ const leastQuiet = 50
 
 // attention decides which cells a round tries: those that still show new behaviours.
 //
-// Cell.Bound stays valid. It claims something only of cells without a violation, and the more
-// trials, the more it claims. If trials drawn like these are violations with probability p on average, n
-// of them show none with probability (1-p)^n at most. What decides how many follow sees earlier trials
-// only.
+// Cell.Bound stays valid, although the trials so far decide how many follow. The bound is shown only
+// for cells without a violation, and every trial lowers it. If trials are violated with probability p
+// on average, then n trials show no violation with a probability of at most (1-p)^n.
 type attention struct {
 	cells []plannedCell    // the cells that can be tried
 	quiet int              // cells rest after so many trials without a new behaviour
