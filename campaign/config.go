@@ -22,8 +22,8 @@ type Config struct {
 	// TestbedFlags are the testbed's own flags as given, needed to replay the campaign's trials. They
 	// contain no password.
 	TestbedFlags []string `json:"testbedFlags,omitempty"`
-	// Topology is used where it satisfies recipe and fault; "" = the smallest topology that
-	// satisfies both.
+	// Topology is used where it satisfies recipe and fault; other cells are not supported. "" = the
+	// smallest topology that satisfies both.
 	Topology testbed.Topology `json:"topology,omitempty"`
 	Nodes    int              `json:"nodes,omitempty"` // nodes of an independent topology; 0 = 5
 	// Clients and Keys are the numbers of clients and of locks. 0 = not chosen: as many as the
@@ -114,7 +114,8 @@ type Defaults struct {
 // modest are the defaults for testbeds without defaults of their own.
 var modest = Defaults{Trials: 4, Parallel: 8}
 
-// filled returns c with trimmed names. It takes unset sizes from d, or else from modest.
+// filled returns c with trimmed names. It takes Trials and Parallel from d, or else from modest, if
+// they are not set.
 func (c Config) filled(d Defaults) Config {
 	c.Locks, c.Faults, c.Workloads = trimmed(c.Locks), trimmed(c.Faults), trimmed(c.Workloads)
 	if !c.NamedOnly {

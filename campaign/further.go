@@ -145,8 +145,9 @@ func (f *Further) sort(plan []PlannedCell) {
 	})
 }
 
-// search draws further trials in rounds until Config.Budget is used up, ctx ends or the harness
-// fails. A round has one trial of every cell and workload, except of cells that rest (attention).
+// search draws further trials in rounds until Config.Budget is used up, no cell can be tried, ctx ends
+// or the harness fails. A round has one trial of every cell and workload, except of cells that rest
+// (attention).
 func (r *run) search(ctx context.Context, cells []plannedCell) error {
 	if r.Config.Budget == 0 {
 		return nil

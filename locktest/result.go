@@ -162,7 +162,7 @@ func (f FaultResult) failure() string {
 	return strings.Join(parts, "\n")
 }
 
-// String describes the violation in several lines.
+// String describes the violation in several lines, or in one line if SameAs is set.
 func (v *Violation) String() string {
 	if v.SameAs != "" {
 		return v.sameAsLine()
