@@ -201,7 +201,7 @@ const leastQuiet = 50
 // on average, then n trials show no violation with a probability of at most (1-p)^n.
 type attention struct {
 	cells []plannedCell    // the cells that can be tried
-	quiet int              // cells rest after so many trials without a new behaviour
+	quiet int              // cells rest after this many trials without a new behaviour
 	since map[cellFlaw]int // by lock and fault: further trials since the last new behaviour
 }
 

@@ -97,7 +97,8 @@ type FaultResult struct {
 	Undecided int
 	// Errors say why trials could not be run or judged.
 	Errors []string
-	// NotTested says why no trial ran, or why none was decided; "" = the fault was tested.
+	// NotTested says why the fault cannot strike, or why no trial was decided; "" = the fault was
+	// tested, or the budget left no time for any trial (CutOff).
 	NotTested string
 	// CutOff is the number of planned trials for which the budget left no time.
 	CutOff int

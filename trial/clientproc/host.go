@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Host runs the client processes of one trial. It implements testbed.Processes; before
-// Start there are no processes to disturb.
+// Host runs the client processes of one trial. It implements testbed.Processes. Before Start there are
+// no processes: a Freeze then takes effect when the process is ready.
 type Host struct {
 	procs []*process
 	skews []*skew

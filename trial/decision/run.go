@@ -183,7 +183,8 @@ func instants(e history.Evidence, until time.Duration) []Instant {
 	return slices.CompactFunc(all, func(a, b Instant) bool { return a.At == b.At })
 }
 
-// spread returns at most so many indices below n, evenly spread, including the first and the last.
+// spread returns indices below n, at most the given number, evenly spread, including the first and the
+// last.
 func spread(n, most int) (places []int) {
 	if n <= most {
 		for i := range n {
