@@ -55,7 +55,7 @@ const (
 	frozen
 )
 
-// The faults of trials that measure recoveries.
+// faultOf has the faults of the trials that measure recoveries.
 var faultOf = map[aspect]string{crashed: "client-crash", frozen: "node-pause"}
 
 // planned is one trial of a lock; lack says why the testbed cannot run it, nil = it can.
