@@ -19,11 +19,11 @@ type Config struct {
 	Faults    []string `json:"faults"`
 	Workloads []string `json:"workloads"` // each recipe runs the workloads that suit it
 	Testbed   string   `json:"testbed"`
-	// TestbedFlags are the testbed's own flags as given, needed to replay its trials. They
+	// TestbedFlags are the testbed's own flags as given, needed to replay the campaign's trials. They
 	// contain no password.
 	TestbedFlags []string `json:"testbedFlags,omitempty"`
-	// Topology is used where it satisfies recipe and fault; "" = the smallest topology that
-	// satisfies both.
+	// Topology is used where it satisfies recipe and fault; other cells are not supported. "" = the
+	// smallest topology that satisfies both.
 	Topology testbed.Topology `json:"topology,omitempty"`
 	Nodes    int              `json:"nodes,omitempty"` // nodes of an independent topology; 0 = 5
 	// Clients and Keys are the numbers of clients and of locks. 0 = not chosen: as many as the
@@ -114,7 +114,8 @@ type Defaults struct {
 // modest are the defaults for testbeds without defaults of their own.
 var modest = Defaults{Trials: 4, Parallel: 8}
 
-// filled returns c with trimmed names. It takes unset sizes from d, or else from modest.
+// filled returns c with trimmed names. It takes Trials and Parallel from d, or else from modest, if
+// they are not set.
 func (c Config) filled(d Defaults) Config {
 	c.Locks, c.Faults, c.Workloads = trimmed(c.Locks), trimmed(c.Faults), trimmed(c.Workloads)
 	if !c.NamedOnly {
@@ -146,10 +147,9 @@ func (c Config) patient() time.Duration {
 	return max(0, c.commandTimeout()-c.TTL/2)
 }
 
-// crowdRetry is added to the retry interval for each client, so that all clients
-// together make at most 2,000 attempts a second. A redis-server behind gate, proxy and
-// tap serves 3,000 to 7,000 a second on two cores; more attempts would cause timeouts
-// of the harness's own making.
+// crowdRetry times the number of clients is the shortest retry interval, so that all clients together
+// make at most 2,000 attempts a second. A redis-server behind gate, proxy and tap serves 3,000 to
+// 7,000 a second on two cores; more attempts would cause timeouts of the harness's own making.
 const crowdRetry = 500 * time.Microsecond
 
 // retry returns the mean interval at which a client tries a busy lock again.

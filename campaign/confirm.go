@@ -161,7 +161,8 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 	return jobs
 }
 
-// next returns the spec with the number of the trial's next attempt (Spec.Attempt), from 0.
+// next returns the spec with the number of the trial's next attempt (Spec.Attempt), from 0, and counts
+// that attempt.
 func (f *confirmation) next(s trial.Spec) trial.Spec {
 	s.Attempt = 0
 	id := trial.Folder(s)

@@ -21,8 +21,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// The simulation confirms a campaign of the simulation: the flaws show again in the same trials,
-// and no other trial runs.
+// The simulation confirms a campaign of the simulation: the flaws show again, and every trial except
+// the probes repeats a trial of the confirmed campaign.
 func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 	dir := t.TempDir()
 	c := DefaultConfig()
@@ -269,7 +269,7 @@ func TestConfirmKnowsWhatProbesShowed(t *testing.T) {
 	}
 }
 
-// In cells without flaws, trials whose fault hit something run first.
+// In cells without flaws, decided trials run first.
 func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 	var f confirmation
 	for i, outcome := range []trial.Outcome{trial.NotExercised, trial.Unknown, trial.Holds, trial.NotExercised, trial.Holds} {

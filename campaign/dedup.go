@@ -24,8 +24,8 @@ type shown map[string][]keptTrial
 // keptTrial is a trial whose evidence is stored, with the flaws that it showed.
 type keptTrial struct {
 	at order
-	// Flaws, as texts made by Result.Sightings. inAny are declared flaws: no trial of the recipe
-	// needs to show them again. inOne are undeclared flaws and doubts about one: no trial of this
+	// Flaws, as texts made by Result.Sightings. inAny are declared flaws: no trial of the recipe needs
+	// to show them again. inOne are undeclared flaws and doubts about such flaws: no trial of this
 	// cell needs to show them again.
 	inAny, inOne []string
 	order        int // trial.Result.Order

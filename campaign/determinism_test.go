@@ -95,8 +95,8 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// sixth marks every sixth trial on each diagonal of the table of recipes and faults, and one
-// more trial for each recipe and each fault without a mark.
+// sixth marks the trials on every sixth diagonal of the table of recipes and faults, and one more
+// trial for each recipe and each fault without a mark.
 func sixth(specs []trial.Spec) []bool {
 	row, column := map[string]int{}, map[string]int{}
 	number := func(of map[string]int, name string) int {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// unexpected lists violations that the recipe does not declare for the fault, each once,
-// with the first trial that showed it.
+// unexpected lists violations that the recipe does not declare for the fault, and violations by the
+// clients' program that its workload does not declare: each once, with the first trial that showed it.
 func unexpected(trials []trial.Result) []Discrepancy {
 	var all []Discrepancy
 	for _, t := range trials {
@@ -54,8 +54,8 @@ func missed(info Info, trials []trial.Result) []Discrepancy {
 	return all
 }
 
-// mayHide says whether the trial could have shown the missed flaw but was inconclusive: the trial
-// was spoilt, or the flaw's oracle could not tell.
+// mayHide says whether the trial could have shown the missed flaw but was inconclusive: the trial was
+// spoilt, or the flaw's oracle could not tell whether or why it was violated.
 func (s Discrepancy) mayHide(t trial.Result) bool {
 	if t.Spec.Lock != s.Lock || !slices.Contains(strings.Split(s.Fault, ","), t.Spec.Fault) {
 		return false

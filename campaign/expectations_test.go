@@ -60,7 +60,7 @@ func TestWhereNothingIsLeftToLuckAFlawShowsUnderEachOfItsFaults(t *testing.T) {
 	}
 }
 
-// A declared flaw that a stall may have hidden counts as undecided, not as missed. On virtual
+// A missed flaw that a stall may have hidden is marked as hidden, and counts as undecided. On virtual
 // time there are no stalls.
 func TestMissedBehindAStall(t *testing.T) {
 	info := Info{Config: Config{Confirm: "x", Trials: 1}, Sought: []Sought{

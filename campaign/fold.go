@@ -146,8 +146,8 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	if len(worst.Flaws) > 0 {
 		c.Forever = worst.Flaws[0].Forever
 	}
-	// In some trials the fault hit nothing. If the lock held in the others, the cell's verdict is
-	// Holds: Cell.Bound counts only those others anyway.
+	// In some trials the fault hit nothing. If the lock held in another trial, the cell's verdict is
+	// Holds: Cell.Bound counts only the exercised trials anyway.
 	if c.Verdict == trial.NotExercised {
 		if i := slices.IndexFunc(trials, func(t trial.Result) bool { return t.Outcome == trial.Holds }); i >= 0 {
 			worst = trials[i]
@@ -172,7 +172,8 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	return c
 }
 
-// why says in a sentence why the trial has no verdict; "" if it has one.
+// why says in a sentence why the trial has no verdict. For a trial with a verdict it returns
+// Result.Why, which may be "".
 func why(t trial.Result) string {
 	if t.Outcome == trial.Unknown && t.Err == "" {
 		for _, v := range t.Verdicts {

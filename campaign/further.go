@@ -145,8 +145,9 @@ func (f *Further) sort(plan []PlannedCell) {
 	})
 }
 
-// search draws further trials in rounds until Config.Budget is used up, ctx ends or the harness
-// fails. A round has one trial of every cell and workload, except of cells that rest (attention).
+// search draws further trials in rounds until Config.Budget is used up, no cell can be tried, ctx ends
+// or the harness fails. A round has one trial of every cell and workload, except of cells that rest
+// (attention).
 func (r *run) search(ctx context.Context, cells []plannedCell) error {
 	if r.Config.Budget == 0 {
 		return nil
@@ -195,13 +196,12 @@ const leastQuiet = 50
 
 // attention decides which cells a round tries: those that still show new behaviours.
 //
-// Cell.Bound stays valid. It claims something only of cells without a violation, and the more
-// trials, the more it claims. If trials drawn like these are violations with probability p on average, n
-// of them show none with probability (1-p)^n at most. What decides how many follow sees earlier trials
-// only.
+// Cell.Bound stays valid, although the trials so far decide how many follow. The bound is shown only
+// for cells without a violation, and every trial lowers it. If trials are violated with probability p
+// on average, then n trials show no violation with a probability of at most (1-p)^n.
 type attention struct {
 	cells []plannedCell    // the cells that can be tried
-	quiet int              // cells rest after so many trials without a new behaviour
+	quiet int              // cells rest after this many trials without a new behaviour
 	since map[cellFlaw]int // by lock and fault: further trials since the last new behaviour
 }
 

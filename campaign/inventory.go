@@ -18,7 +18,7 @@ import (
 // Outcomes of campaigns that have no matrix, or an incomplete one.
 const (
 	Running     = "running"
-	Killed      = "killed" // it ended without a matrix
+	Killed      = "killed" // the campaign ended without a matrix
 	Interrupted = "interrupted"
 )
 

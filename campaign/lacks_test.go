@@ -33,8 +33,9 @@ func TestACellSaysWhyTheTestbedLacksWhatItNeeds(t *testing.T) {
 	}
 }
 
-// If clients share links, the cell of split-brain is not supported, and says so before any trial.
-// Without shared links, and in chaos, the faults run.
+// If clients share links, the cell of split-brain is not supported, and says so before any trial. The
+// cell of chaos is supported, but its plans split no clients. In the simulation and with Sentinel,
+// clients share no links.
 func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 	for _, c := range []struct {
 		topology testbed.Topology

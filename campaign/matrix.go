@@ -90,8 +90,8 @@ type Matrix struct {
 	// Programs are flaws of the clients' programs. No cell counts them.
 	Programs []ProgramFlaw `json:"programs,omitempty"`
 
-	// Unexpected are violations that the recipe does not declare for the fault. Missed are declared
-	// flaws that did not show.
+	// Unexpected are violations that the recipe does not declare for the fault, and undeclared flaws
+	// of the clients' programs. Missed are declared flaws that did not show.
 	Unexpected []Discrepancy `json:"undeclared,omitempty"`
 	Missed     []Discrepancy `json:"missed,omitempty"`
 	// Doubtful are undeclared violations that are possible but not certain; one entry for

@@ -17,7 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// plannedCell is a cell that has not run yet.
+// plannedCell is a cell with what the planner decided about it.
 type plannedCell struct {
 	recipe    locks.Recipe
 	fault     nemesis.Fault

@@ -103,9 +103,10 @@ func specsOf(jobs []job) (specs []trial.Spec) {
 	return specs
 }
 
-// PlanTrial returns the spec that a campaign with this configuration gives trial k of a cell. If
-// the plan needs targets, PlanTrial first runs a fault-free trial to find them. Names are literal:
-// no globs. The error is an input.Error if there is no such trial or the cell is not supported.
+// PlanTrial returns the spec that a campaign with this configuration gives trial k of a cell. If there
+// is a fault, PlanTrial first runs a fault-free trial to find its targets. Each name must select
+// exactly one lock, fault or workload. The error is an input.Error if there is no such trial or the
+// cell is not supported.
 func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (trial.Spec, error) {
 	if k < 0 {
 		return trial.Spec{}, input.Errorf("%s %d: expected a number from 0", input.Setting("trial"), k)

@@ -60,9 +60,9 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 	return t, record.Evidence, err
 }
 
-// Shrink runs the trial, then looks within the budget for a smaller one with the same worst flaw.
-// It stores the smaller trial in r.Dir, replacing files of the same names. The error is an
-// input.Error if there is nothing to shrink, or if the testbed is on real time, where trials do not
+// Shrink runs the trial, then looks within the budget for a smaller one with the same flaw
+// (shrink.Run). It stores the smaller trial in r.Dir, replacing files of the same names. The error is
+// an input.Error if there is nothing to shrink, or if the testbed is on real time, where trials do not
 // repeat.
 func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {

@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// mostReruns is how often a spoilt trial is rerun.
+// mostReruns is the maximum number of reruns of a spoilt trial.
 const mostReruns = 2
 
 // spoilt is a trial to rerun: its outcome is unknown because the harness was not scheduled for too

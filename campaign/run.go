@@ -196,7 +196,8 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	return r.finish(ctx)
 }
 
-// saveInfo writes campaign.json, whose counts include the listed trials.
+// saveInfo writes campaign.json. Before that, it flushes the list of trials: campaign.json must not
+// count trials that the list lacks.
 func (r *run) saveInfo() error {
 	if err := r.store.flush(); err != nil {
 		return err
@@ -332,7 +333,7 @@ func (r *run) keep(ctx context.Context, t trial.Result) {
 		}
 	}
 	if t.Dir == "" {
-		t = t.Brief() // details are in the folder; for a trial without a folder, only a new run gives them
+		t = t.Brief() // no folder has the details; only a new run gives them
 	}
 	r.trials = append(r.trials, t)
 	r.shown.add(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// trialSeed derives a trial's seed from its names and number, so that the seed does not depend on
-// other trials.
+// trialSeed derives a trial's seed from the campaign's seed and from the trial's names and number, so
+// that the seed does not depend on other trials.
 func trialSeed(campaign uint64, lock, fault, workload string, k int) uint64 {
 	return seedOf(campaign, lock, fault, workload, strconv.Itoa(k))
 }

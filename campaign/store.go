@@ -87,7 +87,7 @@ func Over(dir string) error {
 // publish points latest to the campaign.
 func (s *store) publish() error { return pointLatest(s.root, s.dir) }
 
-// discard removes a campaign that tested nothing.
+// discard removes the campaign's directory.
 func (s *store) discard() error { return os.RemoveAll(s.dir) }
 
 // replaceable returns an input.Error if root/latest exists and is not a symbolic link.
@@ -139,8 +139,8 @@ func (s *store) add(t trial.Result) error {
 	return nil
 }
 
-// flush writes the lines that still wait. Whoever stores counts of trials must flush first: after a kill,
-// the counts would include trials that the list lacks.
+// flush writes the lines that still wait. Whoever stores counts of trials must flush first: otherwise,
+// after a kill, the counts would include trials that the list lacks.
 func (s *store) flush() error {
 	if s.sealed {
 		return nil

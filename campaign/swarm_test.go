@@ -77,8 +77,8 @@ func TestWhatTheUserChoseDoesNotVary(t *testing.T) {
 	}
 }
 
-// campaign.json restores the sizes that the user chose. It also contains the default sizes of those
-// that the user did not choose.
+// campaign.json restores the sizes that the user chose. It also contains the default of each size that
+// the user did not choose.
 func TestStoredSizesAreThoseThatWereChosen(t *testing.T) {
 	for _, test := range []struct {
 		clients, keys int

@@ -26,7 +26,7 @@ func sweptTrials(ctx context.Context, c Config) ([]trial.Spec, error) {
 	return p.schedules(cell, "mutex")
 }
 
-// A sweep adds to the named trials and changes none of them.
+// A sweep adds its trials after the other named trials, and drops none of these.
 func TestASweepComesAfterTheNamedTrials(t *testing.T) {
 	c := sweepConfig(t)
 	named := func(sweep int) (without, swept []trial.Spec) {

@@ -18,7 +18,7 @@ import (
 )
 
 // Locks that draw from a generator without a seed. The first draws only its tokens; the second also
-// draws its decisions.
+// waits for times that it draws.
 const (
 	tokensOnlyLock = "test-unseeded-tokens"
 	varyingLock    = "test-unseeded-times"

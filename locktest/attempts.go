@@ -45,7 +45,7 @@ type attempt struct {
 }
 
 func attemptsOf(r trial.Record) (all []attempt) {
-	held, pending, now := map[int]int{}, map[int]int{}, time.Duration(0) // by client
+	held, pending, now := map[int]int{}, map[int]int{}, time.Duration(0) // held and pending: by client
 	since := map[int]time.Duration{}
 	for _, op := range r.Evidence.Ops {
 		now = op.Time

@@ -64,8 +64,8 @@ func (s *session) sample(specs []trial.Spec) []trial.Spec {
 	return slices.DeleteFunc(slices.Clone(specs), func(t trial.Spec) bool { return t.Named() && t.Trial%stride != 0 })
 }
 
-// fold counts the results of the trials. It returns the worst trial for which the lock is to blame;
-// nil = there is none.
+// fold counts the results of the trials. It returns the worst trial with a flaw for which the lock is
+// to blame; nil = there is none.
 func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 	f.Trials = len(trials)
 	var limits tally
@@ -121,7 +121,8 @@ func worstFlaw(t trial.Result) trial.Flaw {
 //
 //   - the trial's worst such flaw: the trial with the worse flaw comes first;
 //   - the number of limits that are worse than that flaw: fewer come first;
-//   - the size of the trial: the smaller trial comes first.
+//   - the size of the trial: the smaller trial comes first;
+//   - the trial's turn, then the name of its workload.
 func compareWorst(a, b trial.Result) int {
 	hidden := func(t trial.Result) int { return slices.Index(t.Flaws, worstFlaw(t)) }
 	return cmp.Or(
@@ -164,8 +165,8 @@ func (s *session) counterexample(ctx context.Context, worst trial.Result, f Faul
 // number identifies a trial among the trials of its fault and workload.
 func number(s trial.Spec) string { return cmp.Or(s.Schedule, strconv.Itoa(s.Trial)) }
 
-// minimize shrinks the trial and stores the story of the smallest trial found in v. If the trial
-// cannot be shrunk, v says why and has the story of the trial itself.
+// minimize shrinks the trial and gives v the story of the smallest trial found. If the trial cannot be
+// shrunk, v says why and has the story of the trial itself.
 func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result) error {
 	v.folder = filepath.Join(s.dir, "counterexamples", filename(v.Fault))
 	began := time.Now()

@@ -95,7 +95,8 @@ func TestEachLimitIsToldOnce(t *testing.T) {
 	p.says(t, "only limits of any lease", "Which assumption broke", " 1 trial of TestScene")
 }
 
-// A test tells each finding once, however many faults and runs show it.
+// However many faults show a finding, a run of the test tells it once. Later runs save no further
+// trials for it.
 func TestAFindingIsToldOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this plays a scene under all faults three times; make test runs it without the race detector")

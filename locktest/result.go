@@ -47,9 +47,9 @@ func (r *Result) Err() error {
 }
 
 // untested returns why no trial was run and decided under any fault. The lack is "" if some trial was
-// decided, or if there are no faults. The fault-free trials do not count if there are other faults.
-// byBudget is true if the budget left no time for the trials of some fault. fails reports whether the lack
-// fails the test. It is true if
+// decided or could not be judged, or if there are no faults. The fault-free trials do not count if
+// another fault can strike the lock. byBudget is true if the budget left no time for the trials of
+// some fault. fails reports whether the lack fails the test. It is true if
 //
 //   - byBudget is true, or
 //   - trials ran and none was decided.
@@ -97,7 +97,8 @@ type FaultResult struct {
 	Undecided int
 	// Errors say why trials could not be run or judged.
 	Errors []string
-	// NotTested says why no trial ran, or why none was decided; "" = the fault was tested.
+	// NotTested says why the fault cannot strike, or why no trial was decided; "" = the fault was
+	// tested, or the budget left no time for any trial (CutOff).
 	NotTested string
 	// CutOff is the number of planned trials for which the budget left no time.
 	CutOff int
@@ -128,8 +129,8 @@ func (f Flaw) String() string {
 // Violation is a counterexample: the smallest trial found in which the lock broke a promise.
 type Violation struct {
 	Fault string
-	// Flaws are all flaws of the lock that trials under the fault showed, the worst first. Story is
-	// about the first flaw.
+	// Flaws are all flaws of the lock that trials under the fault showed: the worst one, then the
+	// others, the most frequent first. Story is about the worst flaw.
 	Flaws []Flaw
 	// Story tells the trial in numbered steps, then the broken assumption, then what would have
 	// prevented the violation. Title sums the story up.
@@ -162,7 +163,7 @@ func (f FaultResult) failure() string {
 	return strings.Join(parts, "\n")
 }
 
-// String describes the violation in several lines.
+// String describes the violation in several lines, or in one line if SameAs is set.
 func (v *Violation) String() string {
 	if v.SameAs != "" {
 		return v.sameAsLine()

@@ -171,10 +171,10 @@ func (r *runner) all() {
 	}
 }
 
-// checkTested fails the test if nothing was tested because of a mistake: a pattern of -run that matches no
-// fault, or too small a budget. A passing test would hide the mistake. With -skip, or if no fault can
-// strike the lock, checkTested only logs that nothing was tested. It never skips the test, because other
-// calls of Run may follow.
+// checkTested fails the test if a pattern of -run matches no fault, if the budget is too small, or if
+// trials ran and none was decided. A passing test would hide that nothing was tested. With -skip, or
+// if no fault can strike the lock, checkTested only logs that nothing was tested. It never skips the
+// test, because other calls of Run may follow.
 func (r *runner) checkTested(result *Result, ran int) {
 	t := r.t
 	t.Helper()

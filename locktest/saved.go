@@ -87,7 +87,7 @@ func (s *session) suits(path string, spec trial.Spec) error {
 	return fmt.Errorf("locktest: %s: the saved trial is of the workload %s, which does not suit this lock: expected the option or the field of Held that the lock had when the trial was saved (PromiseRenewal for two-locks); set it, or delete the file", path, spec.Workload)
 }
 
-// rerunTrial is a trial that was run again.
+// rerunTrial is a trial that is run again: a saved trial, or the one that -lockstorm.replay names.
 type rerunTrial struct {
 	path   string // the trial's file; "" if the trial is not saved
 	spec   trial.Spec

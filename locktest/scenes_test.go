@@ -232,8 +232,8 @@ func extended(byOwner bool) locktest.Subject {
 	}
 }
 
-// until is a lock with a deadline that is later than the key's expiry by late. The lock is correct
-// if late is 0.
+// until is a lock whose deadline is the time of the request plus the lease plus late. The lock is
+// correct unless late is positive.
 func until(late time.Duration) locktest.Subject {
 	return func(c *locktest.Client) (locktest.Acquire, error) {
 		acquire, err := right(c)

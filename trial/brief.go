@@ -19,9 +19,9 @@ func (t Result) Brief() Result {
 		all := len(v.Findings)
 		v.Findings = brief(v.Findings)
 		v.LeftOut += all - len(v.Findings)
-		v.Doubtful = brief(v.Doubtful) // Doubtful already has only one finding for each cause
+		v.Doubtful = brief(v.Doubtful) // only shortens them: Doubtful has one finding for each cause
 		if v.Result != checker.Unknown {
-			v.Reasons = nil // Why states them
+			v.Reasons = nil // Verdict.Why states them
 		}
 	}
 	return t

@@ -32,7 +32,7 @@ func Folder(s Spec) string {
 	return filepath.Join("trials", s.Lock, s.Fault, s.Workload+"-"+s.Number())
 }
 
-// RemoveFolder removes a trial's folder. It then removes the parents that are empty, up to the
+// RemoveFolder removes a trial's folder. It then removes the parents that are empty, but not the
 // campaign's folder.
 func RemoveFolder(path string) error {
 	if err := os.RemoveAll(path); err != nil {

@@ -47,8 +47,8 @@ func (r Record) differing() account.Fact {
 	return account.Fact{What: account.HashDiffers, Text: r.Differs.Error()}
 }
 
-// doubt turns each verdict without a violation into unknown if missing evidence could have
-// shown one. Violations stay.
+// doubt turns each verdict that a property holds into unknown if evidence is missing: that evidence
+// could have shown a violation. Other verdicts stay.
 func doubt(verdicts []checker.Verdict, missing account.Fact) {
 	if missing.What == "" {
 		return
@@ -60,8 +60,9 @@ func doubt(verdicts []checker.Verdict, missing account.Fact) {
 	}
 }
 
-// Missing says why the trial's record is incomplete; the zero Fact if no gap is known. Without a
-// spec.json, it is unknown how the history should end, and whether there was a command log.
+// Missing says why the record cannot show that a property holds: no client acquired a lock, evidence
+// is missing, or the files are not vouched for. It returns the zero Fact if no such reason is known.
+// Without a spec.json, it is unknown how the history should end, and whether there was a command log.
 func (r Record) Missing() account.Fact {
 	ops, cmds := r.Evidence.Ops, r.Evidence.Commands
 	last := ended(ops)
@@ -123,9 +124,8 @@ func lastChange(keys []history.KeyChange) (last time.Duration) {
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// uncovered finds a successful acquire during which the client sent no command. Only the
-// first grant after a successful release needs a command: a client that may still hold the
-// lock can re-enter locally.
+// uncovered finds a successful acquire during which the client sent no command. A client that may
+// still hold the lock needs no command: it can re-enter locally.
 func uncovered(ops []history.Op, cmds []history.Command) (history.Op, bool) {
 	sent := map[int][]time.Duration{} // the times of commands by client, ascending
 	for _, c := range cmds {

@@ -60,8 +60,8 @@ func (l *Lack) Words() string {
 	return l.Text
 }
 
-// Sentence returns the reason as a sentence; if the fault lacks something, it names the
-// fault.
+// Sentence returns the reason as a sentence. If something that the fault needs is missing, the
+// sentence names the fault.
 func (l *Lack) Sentence() string {
 	if l != nil && l.What == LackForFault && l.Fault != nil {
 		return l.Fault.Error()

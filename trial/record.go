@@ -43,7 +43,7 @@ type Record struct {
 	Spec *Spec
 	// Truncated reports files whose last line was cut off.
 	Truncated []error
-	// Standing says how far the files can be trusted. Only LoadJudged sets it.
+	// Standing says how far the files can be trusted. Only LoadJudged and LoadJudgedOps set it.
 	Standing Standing
 	// Differs says why the files that a run recorded are not vouched for; else nil.
 	Differs error

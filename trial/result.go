@@ -89,7 +89,7 @@ type Result struct {
 	// passed on to the reports (campaign.Sink) but not stored.
 	Acquires []time.Duration `json:"-"`
 	// Shrinking says how a minimal trial came about, or why there is none; nil = nobody asked to
-	// shrink the trial. Only Load sets it.
+	// shrink the trial. Only Load and package shrink set it.
 	Shrinking *Shrinking `json:"-"`
 }
 

@@ -63,8 +63,7 @@ func TestOutcomeOfATrialIsItsWorstVerdict(t *testing.T) {
 	}
 }
 
-// Among flaws of equal weight, the first becomes the trial's title. A false answer comes after the
-// flaws that it may lead to.
+// A false answer comes last among flaws of equal weight: the first flaw becomes the trial's title.
 func TestAFalseAnswerComesAfterWhatWeighsTheSame(t *testing.T) {
 	trial := Result{Spec: Spec{Fault: "none"}, Verdicts: []checker.Verdict{
 		trialtest.Violated("conduct", checker.FalseAnswer), trialtest.Violated("ownership", checker.ForeignDelete), trialtest.Violated("liveness", checker.OrphanedKey),

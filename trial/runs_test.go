@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Settled returns the doubts of earlier runs that later runs resolved. DoubtDir returns the folder
-// of the run in which the unresolved doubt arose, or else of the run with the first doubt.
+// Settled returns the doubts of earlier runs that later runs resolved. DoubtDir returns the folder of
+// the run in which the latest doubt arose, resolved or not.
 func TestEarlierRunsTellWhatWasSettledAndWhereADoubtCameFrom(t *testing.T) {
 	race, lost := Flaw{Oracle: "exclusion", Cause: "race"}, Flaw{Oracle: "resource", Cause: "race"}
 	for name, c := range map[string]struct {

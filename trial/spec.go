@@ -47,8 +47,9 @@ type Spec struct {
 	// Trial is the trial's number in its cell and workload, from 0; named schedules
 	// have their own numbers.
 	Trial int `json:"trial"`
-	// Attempt counts the earlier runs of the trial whose evidence the campaign kept, because the
-	// flaw did not show or a doubt remained. On real time, another run may differ.
+	// Attempt counts the earlier attempts at the trial. A trial gets another attempt if it leaves a
+	// doubt, or if a campaign that confirms another one repeats it. Each attempt has a folder of its
+	// own. On real time, another run may differ.
 	Attempt int `json:"attempt,omitempty"`
 	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`

@@ -77,7 +77,7 @@ func Measures() []Measure { return slices.Clone(measures) }
 func acquires(c costs) []Cost { return c.acquires }
 func releases(c costs) []Cost { return c.releases }
 
-// value returns a figure with the value v, or an empty one if nothing was measured.
+// value returns a figure with the value v, or only a note if nothing was measured.
 func value(v float64, measured bool) Figure {
 	if !measured {
 		return Figure{Note: "not measured"}
@@ -120,8 +120,8 @@ func renewals(c costs) Figure {
 	return value(float64(c.keeping.Commands)/c.keeping.Held.Seconds(), c.keeping.Held > 0)
 }
 
-// recoveryOf returns the median of the times took, over the trials in which a client acquired the
-// lock again after the fault. The figure's note says in how many trials no client did so.
+// recoveryOf measures the median of the times that took returns, over the trials in which a client
+// acquired the lock again after the fault. The figure's note says in how many trials no client did so.
 func recoveryOf(of func(costs) []Recovery, took func(Recovery) time.Duration) func(costs) Figure {
 	return func(c costs) Figure {
 		var times []time.Duration

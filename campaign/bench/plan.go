@@ -29,7 +29,8 @@ type Config struct {
 	Seed     uint64        // at most trial.MaxSeed
 }
 
-// check returns an input.Error for the first invalid flag among those that campaigns do not check.
+// check returns an input.Error for the first flag that is invalid here. campaign.PlanTrial checks what
+// every campaign needs.
 func (c Config) check() error {
 	switch {
 	case c.Clients < 2:
@@ -54,14 +55,14 @@ const (
 	frozen
 )
 
-// The faults of trials that measure recoveries.
+// faultOf has the faults of the trials that measure recoveries.
 var faultOf = map[aspect]string{crashed: "client-crash", frozen: "node-pause"}
 
 // planned is one trial of a lock; lack says why the testbed cannot run it, nil = it can.
 type planned struct {
 	aspect aspect
 	spec   trial.Spec
-	lack   error // wraps nemesis.ErrNotSupported
+	lack   error // as unable returns it
 }
 
 // plan returns the trials that measure a lock, including those that the testbed cannot run.

@@ -51,7 +51,7 @@ func beforeHealing(e history.Evidence) history.Evidence {
 
 // Keeping is the cost of keeping a lock.
 type Keeping struct {
-	Commands int           // sent by the holder between acquire and release
+	Commands int           // sent in the background by the holder between acquire and release
 	Held     time.Duration // from the grant to the beginning of the release
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // codec serves the calls of a client's *rpc.Client over a pipe, like net/rpc's own codec. If a call
-// cannot be decoded, perhaps because the code under test wrote into the pipe, codec closes the pipe
-// at once; net/rpc would first wait for all running calls.
+// cannot be decoded, perhaps because the code under test wrote into the pipe, codec closes the pipe of
+// the results at once.
 type codec struct {
 	pipe pipes
 	in   *gob.Decoder
@@ -36,8 +36,8 @@ func (c codec) ReadRequestBody(body any) error { return c.read(body) }
 func (c codec) read(v any) error {
 	err := c.in.Decode(v)
 	if err != nil {
-		// After a body that cannot be decoded, net/rpc would read on until the pipe ends. Close the
-		// pipe now.
+		// Close the pipe of the results now. After a garbled call, net/rpc would first wait for
+		// running calls, or read on until the pipe ends.
 		if ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed); !ended {
 			c.garbled.Store(true)
 		}

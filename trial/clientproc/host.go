@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Host runs the client processes of one trial. It implements testbed.Processes; before
-// Start there are no processes to disturb.
+// Host runs the client processes of one trial. It implements testbed.Processes. Before Start there are
+// no processes: a Freeze then takes effect when the process is ready.
 type Host struct {
 	procs []*process
 	skews []*skew
@@ -69,9 +69,9 @@ type reacher interface {
 
 func reaching(e testbed.Env, client int) reacher { return e.Client(client).(reacher) }
 
-// Start starts the processes; argv is the command line of a program that calls Join. It
-// returns when all clients have their connections and wait for Run. The error is a *Death
-// if a process ended.
+// Start starts the processes; argv is the command line of a program that calls Join. It returns when
+// all clients have their connections and wait for Run. The error is a *Death if a process died before
+// its session ended.
 func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 	if _, ok := w.Env.Client(0).(reacher); !ok {
 		return errors.New("clients of this testbed cannot have processes of their own")
@@ -187,7 +187,8 @@ func (h *Host) Run(ctx context.Context) error {
 	return nil
 }
 
-// await returns when the session has ended, with its error.
+// await waits until the session or the process has ended, or ctx ends. The error is nil if the session
+// ended well or Kill ended the process.
 func (p *process) await(ctx context.Context) error {
 	select {
 	case <-p.ended:
@@ -213,8 +214,8 @@ func (p *process) outcome() error {
 	return nil
 }
 
-// Died returns the *Death of a process that ended after its session without being killed on
-// purpose; nil if there is none.
+// Died returns the *Death of a process that has ended without being killed on purpose, even if its
+// session ended before; nil if there is none.
 func (h *Host) Died() error {
 	for _, p := range h.procs {
 		if p.cmd == nil || !p.gone() {

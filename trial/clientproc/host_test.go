@@ -201,8 +201,8 @@ func TestWhoWasFrozenBeforeItWasStartedCanBeThawed(t *testing.T) {
 	}
 }
 
-// If the process was not scheduled between the readings of the two clocks, originOf reads both
-// clocks again.
+// originOf ignores readings of the two clocks between which this process was not scheduled, as long as
+// one pair of readings is undisturbed.
 func TestTheOriginIsOfReadingsCloseTogether(t *testing.T) {
 	const ahead = time.Hour // how far the machine's clock is ahead of the trial's
 	rapid.Check(t, func(r *rapid.T) {

@@ -208,7 +208,7 @@ func (p *process) kill() {
 	}
 }
 
-// lateness returns the part of a gap that no freeze explains.
+// lateness returns the part of a gap's lateness that no freeze explains.
 func (p *process) lateness(g Gap) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -216,7 +216,7 @@ func (d *relay) connect(near *net.TCPConn) (net.Conn, error) {
 	return far, err
 }
 
-// lineLimit is the maximum length of an address or an error.
+// lineLimit is the maximum length of a line: a request or its answer.
 const lineLimit = 1024
 
 // readLine reads a line, and not a byte beyond the newline.

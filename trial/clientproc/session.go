@@ -72,7 +72,8 @@ func Join(ctx context.Context) (*Session, error) {
 	return s, nil
 }
 
-// Connect returns when all clients, including this one, have their connections.
+// Connect opens the client's connections. It returns when all clients have theirs and the host lets
+// them begin (Host.Run).
 func (s *Session) Connect(ctx context.Context) error {
 	if err := s.connect(ctx); err != nil {
 		return err
@@ -85,7 +86,8 @@ func (s *Session) Connect(ctx context.Context) error {
 	return s.call(ctx, "Ready", None{}, nil)
 }
 
-// warmingTimeout limits the opening of connections before the client begins, on a busy machine.
+// warmingTimeout limits the opening of connections before the client begins. It is long enough for a
+// busy machine.
 const warmingTimeout = 30 * time.Second
 
 // connect makes the client's connection pools and opens their connections.

@@ -57,8 +57,8 @@ func TestAClusterThatCannotBeLearntSaysWhy(t *testing.T) {
 	}
 }
 
-// The trial's recorder returns an entry as the session sent it, plus the index and the time that
-// the recorder gave it. This holds for arbitrary strings.
+// The trial's recorder returns an entry as the session sent it, plus the index, the time and the type
+// that the recorder gave it. This holds for arbitrary strings.
 func TestEntriesCrossThePipeUnchanged(t *testing.T) {
 	rec := history.NewRecorder(nil, func() time.Duration { return 7 })
 	here, there := net.Pipe()

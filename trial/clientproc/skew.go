@@ -18,7 +18,7 @@ type skew struct {
 	ahead  *atomic.Int64 // nanoseconds
 }
 
-// skewSize is the size of the shared file.
+// skewSize is the size of the shared file in bytes.
 const skewSize = 8
 
 // newSkew makes the shared memory, and the file through which the client process maps it.

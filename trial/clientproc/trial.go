@@ -8,9 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// trial has the methods that client processes call through net/rpc. Each call has a
-// goroutine of its own. A client awaits each call before the next, except that it may report
-// the loss of a lease (Event) at any time.
+// trial has the methods that client processes call through net/rpc. Each call has a goroutine of its
+// own. A client may have several calls open: for example, it may report the loss of a lease (Event) at
+// any time.
 type trial struct {
 	host    *Host
 	process *process

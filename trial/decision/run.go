@@ -66,11 +66,12 @@ const firstRound = 24
 // ErrNotDecided is wrapped by the error of Run if there is no Decision.
 var ErrNotDecided = errors.New("the moment of decision is unknown")
 
-// Run finds when the worst flaw of a violated trial became certain. It runs continuations of the trial;
-// parallel is the number that run at a time. First it cuts at events spread over the time until the flaw
-// showed. Then it narrows the gap between the last cut after which some continuation averted the flaw and
-// the first cut from which none did. Scratch is a directory for the runs' files. The error wraps
-// ErrNotDecided if the trial shows no flaw, or does not repeat itself.
+// Run finds when the worst flaw of a violated trial became certain. From each tried instant it runs
+// the given number of continuations, parallel of them at a time. First it cuts at events spread over
+// the time until the flaw showed. Then it narrows the gap between the last cut after which some
+// continuation averted the flaw and the first cut from which none did. The directory scratch is for
+// the runs' files. The error wraps ErrNotDecided if the trial shows no flaw, or does not repeat
+// itself.
 func Run(ctx context.Context, on Runner, original trial.Result, e history.Evidence, continuations, parallel int, scratch string) (Decision, error) {
 	d, ok := flawOf(original)
 	if !ok {
@@ -120,7 +121,8 @@ func Run(ctx context.Context, on Runner, original trial.Result, e history.Eviden
 // could be averted and the first instant at which it was certain.
 const resolution = time.Millisecond
 
-// narrow tries instants between events until the resolution is reached. It sets d.Certain.
+// narrow tries instants between events until the resolution is reached, or until no continuation
+// repeats the trial up to a tried instant. It sets d.Certain.
 func (d *Decision) narrow(try func(at time.Duration) (Point, error)) error {
 	for {
 		d.Certain = len(d.Points) - 1
@@ -181,7 +183,8 @@ func instants(e history.Evidence, until time.Duration) []Instant {
 	return slices.CompactFunc(all, func(a, b Instant) bool { return a.At == b.At })
 }
 
-// spread returns at most so many indices below n, evenly spread, including the first and the last.
+// spread returns indices below n, at most the given number, evenly spread, including the first and the
+// last.
 func spread(n, most int) (places []int) {
 	if n <= most {
 		for i := range n {

@@ -63,8 +63,8 @@ func fewerClients(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// jointClients leaves out one of at least three clients. Another client takes over its
-// sections, before or after its own.
+// jointClients leaves out one of at least three clients. Another client also runs the sections of the
+// left-out client, before or after its own sections.
 func jointClients(s trial.Spec) (edits []edit) {
 	n := s.Options.Clients
 	for c := n - 1; c >= 0 && n > 2; c-- {
@@ -114,7 +114,7 @@ func mergeClients(s *trial.Spec, c, d int, first bool) bool {
 	return dropClient(s, c)
 }
 
-// dropClient leaves out a client, and the actions that struck only that client. Clients
+// dropClient leaves out a client, and the actions that struck or waited for only that client. Clients
 // with higher numbers move down by one.
 func dropClient(s *trial.Spec, c int) bool {
 	if c >= s.Options.Clients || s.Options.Clients == 1 {
@@ -213,8 +213,8 @@ func fewerSections(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// plainerOptions simplifies the options that remain beside a script: no overruns; a single
-// lock, or at least no unused locks.
+// plainerOptions simplifies the options of a scripted trial: no overruns; a single lock, or no unused
+// locks after the last used one.
 func plainerOptions(s trial.Spec) []edit {
 	if len(s.Options.Script) == 0 {
 		return nil

@@ -13,8 +13,8 @@ func onAction(i int, do func(*nemesis.Action) bool) edit {
 	return func(s *trial.Spec) bool { return i < len(s.Plan) && do(&s.Plan[i]) }
 }
 
-// plainerActions removes conditions of actions: an action to wait for, passes of a point to skip,
-// or a trigger that ends the action.
+// plainerActions removes conditions of actions, such as an action to wait for, passes of a point to
+// skip, or a trigger that ends the action.
 func plainerActions(s trial.Spec) (edits []edit) {
 	for i := range s.Plan {
 		for _, do := range plainer {

@@ -42,8 +42,8 @@ func Search(ctx context.Context, s trial.Spec, same func(context.Context, trial.
 	return x.best, nil
 }
 
-// stages are groups of passes, each repeated until none of its passes makes progress. If a later
-// stage made progress, all stages start again. The biggest cuts come first: smaller trials run
+// stages are groups of passes, each repeated until none of its passes makes progress. If a stage after
+// the first made progress, all stages start again. The biggest cuts come first: smaller trials run
 // faster. Times come last: a trial whose times fit closely is hard to cut.
 var stages = [][]pass{
 	{

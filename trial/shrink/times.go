@@ -15,7 +15,8 @@ func units(ttl time.Duration) []time.Duration {
 	return slices.DeleteFunc(all, func(u time.Duration) bool { return u <= 0 || u > ttl/10 })
 }
 
-// roundness returns the index of the largest unit that divides a time.
+// roundness returns the index of the largest unit that divides a time; the number of units if none
+// does.
 func roundness(d, ttl time.Duration) int {
 	all := units(ttl)
 	if i := slices.IndexFunc(all, func(u time.Duration) bool { return d%u == 0 }); i >= 0 {
@@ -30,8 +31,8 @@ func simpler(d, than, ttl time.Duration) bool {
 	return a < b || a == b && d.Abs() < than.Abs()
 }
 
-// simplerTimes returns replacements for d, the boldest first: for each unit some fractions
-// of d, d minus one unit, and the neighbouring multiples of the unit.
+// simplerTimes returns simpler replacements for d, the boldest first: 0, then for each unit some
+// fractions of d and the multiples of the unit that are closest to d.
 func simplerTimes(d, ttl time.Duration) (all []time.Duration) {
 	sign := time.Duration(1)
 	if d < 0 {
@@ -170,8 +171,8 @@ func calm(o workloads.Options) []time.Duration {
 	return []time.Duration{o.TTL, o.TTL / 2, o.TTL / 5, o.TTL / 10, o.Retry}
 }
 
-// ask sets a section's retry interval to the i-th of calm, unless the interval is already as long or
-// longer.
+// ask sets a section's retry interval to the i-th of calm, unless the interval is already the i-th or
+// an earlier one.
 func ask(x *workloads.Section, i int, o workloads.Options) bool {
 	if at := slices.Index(calm(o), x.Retry); at >= 0 && at <= i {
 		return false

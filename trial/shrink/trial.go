@@ -19,7 +19,7 @@ import (
 // NotShrunk says why there is no smaller trial.
 type NotShrunk string
 
-// Reasons of trials that did not repeat when they were run again.
+// Reasons for NotShrunk: a trial did not repeat when it was run again.
 const (
 	// NotShown: the original does not show the flaw, so there is nothing to shrink.
 	NotShown NotShrunk = "the trial does not show the same flaw when it runs again"
@@ -56,7 +56,7 @@ func Stored(ctx, budget context.Context, on Runner, original trial.Result, folde
 }
 
 // Run looks for a smaller trial with the same flaw as the original, until budget ends. That flaw is
-// the original's worst undeclared flaw, or else its worst. Run stores the trial in folder,
+// the original's worst undeclared flaw, or else its worst. Run stores the smaller trial in folder,
 // replacing files of the same names. The error is NotShrunk, ctx's, or the runner's.
 func Run(ctx, budget context.Context, on Runner, original trial.Result, folder string) (trial.Result, error) {
 	m := minimizer{on: on, original: original, folder: folder}

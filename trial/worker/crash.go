@@ -12,7 +12,7 @@ import (
 )
 
 // afterCrash makes an outcome from the evidence in the task's folder, which the second worker left
-// when it died. The history ends with that death.
+// when it died. If both deaths show the same breakdown, the history ends with it.
 func afterCrash(ctx context.Context, t trial.Task, first, second *crash.Death) (trial.Done, error) {
 	broken, failure := crash.Agreed(first, second)
 	e, err := left(t, broken)

@@ -56,7 +56,7 @@ func NewPool(tb testbed.Testbed, argv []string, parallel int) Pool {
 }
 
 // NewProcesses is NewPool for worker processes that find out from their environment that they are
-// workers. env is added to the environment of this process, as "KEY=value".
+// workers. The workers get the environment of this process and env, as "KEY=value".
 func NewProcesses(argv, env []string, parallel int) Pool {
 	p := newProcesses(argv, parallel)
 	p.env = env

@@ -35,8 +35,8 @@ const (
 	parting = time.Second
 	// leaving is how long an idle process may take to end.
 	leaving = 2 * time.Second
-	// A process with work stands still if, at idleTimes checks in a row, it had used no processor
-	// time for idleFor and was not waiting for a processor.
+	// A process with work stands still if, at idleTimes checks in a row, it had used almost no
+	// processor time for idleFor and was not waiting for a processor.
 	idleFor   = 3 * time.Second
 	idleTimes = 2
 	// stderrLimit is the number of bytes of a worker's stderr to keep, at the beginning and

@@ -21,9 +21,9 @@ const trialLimit = time.Minute
 // runs its trial again and writes the history as it happens, to show what the trial did.
 type processes struct {
 	argv  []string
-	env   []string // added to the environment of this process
+	env   []string // what workers get besides the environment of this process
 	limit time.Duration
-	// idle holds one element per worker; nil = not started yet.
+	// idle has one element for each worker without a task; nil = the worker is not running.
 	idle chan *process
 }
 
