@@ -46,7 +46,7 @@ type Lock interface {
 type Lease struct {
 	// Token is the random value that identifies the hold in Redis, if the recipe has one.
 	Token string
-	// Fence is the fencing token, greater than that of all earlier grants; 0 = none.
+	// Fence is the fencing token, greater than the tokens of all earlier grants; 0 = none.
 	Fence int64
 	// Deadline is the end of the claimed exclusion, an instant on the client's own wall clock
 	// (Client.Now). The zero time means that the claim ends at the release.

@@ -169,7 +169,8 @@ func (l *redsyncLock) lease(m *redsync.Mutex) locks.Lease {
 	return locks.Lease{Token: m.Value(), Deadline: m.Until(), Monotonic: true}
 }
 
-// Unlock implements locks.Lock. ErrNotHeld: every node answered, and too few had the token.
+// Unlock implements locks.Lock. ErrNotHeld: so many nodes did not have the token that no majority can
+// have had it.
 func (l *redsyncLock) Unlock(ctx context.Context, held locks.Lease) error {
 	ok, err := l.mutex(redsync.WithValue(held.Token)).UnlockContext(ctx)
 	return l.outcome("release", ok, err)

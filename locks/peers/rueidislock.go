@@ -135,8 +135,9 @@ func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 	return l.acquired(ctx, giveUp, err)
 }
 
-// Lock implements locks.Blocker. The library gives a lock up when its context ends, so this context must
-// outlive Lock. The end of ctx cancels the library's context only until the lock is held.
+// Lock implements locks.Blocker. The library gives a lock up when the context of its acquisition ends, so
+// Lock passes a context that outlives the call. The end of ctx cancels that context only until the lock
+// is held.
 func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
 	lockCtx, end := context.WithCancel(l.process)
 	stop := context.AfterFunc(ctx, end)
