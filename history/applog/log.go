@@ -71,7 +71,8 @@ const defaultLock = "lock"
 
 // Read reads a CSV file with a header, JSON Lines, or one JSON array. The extension of name
 // determines the format (.csv, .tsv, .jsonl, .ndjson, .json); with any other name the content does.
-// Errors start with "name:line: ", name the field, and say what was expected.
+// Errors start with "name:line: ", or with "name: " if they concern the whole file, and say what was
+// expected.
 func Read(text []byte, name string) (Log, error) {
 	log, err := read(text, name)
 	var at *lineError
