@@ -168,7 +168,7 @@ func (l *rueidislockLock) acquired(ctx context.Context, giveUp context.CancelFun
 }
 
 // Unlock implements locks.Lock. Nil means that the library has tried to release the lock.
-// ErrNotHeld means that the library had lost the lock before.
+// ErrNotHeld means that the library had lost the lock, or that the lease was released before.
 func (l *rueidislockLock) Unlock(_ context.Context, held locks.Lease) error {
 	l.mu.Lock()
 	giveUp := l.giveUp[held.LostC]
