@@ -171,9 +171,9 @@ const (
 type Lease struct {
 	Token string `json:"token,omitempty"`
 	Fence int64  `json:"fence,omitempty"` // fencing token, 0 = none
-	// Deadline is when the holder's claim to exclusion ends, by the *client's own* wall clock, in
-	// nanoseconds since the true wall-clock time of the trial's start; 0 = the claim ends at the
-	// release.
+	// Deadline is when the holder must stop relying on the lock, by the *client's own* wall clock, in
+	// nanoseconds since the true wall-clock time of the trial's start; 0 = the holder relies on the
+	// lock until the release.
 	Deadline time.Duration `json:"deadline,omitempty"`
 }
 

@@ -18,10 +18,10 @@ import (
 // lost.
 //
 // The client reads its clock once, before the first command. So a client that is frozen just after
-// the reading writes a past time, and another client takes the lock over at once. The clients'
-// clocks must agree to within the extra second. If two clients see the same past time, the loser's
-// GETSET overwrites the winner's time and clears the key's expiry. The bare DEL does not check the
-// owner.
+// the reading writes a time that has passed, and another client takes the lock over at once. The
+// clients' clocks must agree to within the extra second. If two clients read the same expired time,
+// the loser's GETSET overwrites the winner's time and clears the key's expiry. The bare DEL does not
+// check the owner.
 //
 // If EXPIRE fails, the outcome is unknown, because the key holds our time. Unlock returns
 // ErrNotHeld if DEL replies 0.

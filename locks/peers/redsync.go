@@ -90,8 +90,8 @@ func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) loc
 }
 
 // redsyncLock is redsync. The library asks all nodes at once and waits for each node up to a
-// twentieth of the lease. It claims the lock for the rest of the lease, less a hundredth of the lease
-// for clock drift. Each attempt has its own Mutex, since a Mutex is not safe for concurrent use.
+// twentieth of the lease. The deadline is the end of the lease, less a hundredth of the lease for
+// clock drift. Each attempt has its own Mutex, since a Mutex is not safe for concurrent use.
 //
 // Without a majority the library tries to release its grants and then returns an error. On several
 // nodes the lock is then not acquired, even if some nodes have its key. On one node, an error of
