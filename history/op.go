@@ -125,8 +125,8 @@ type Op struct {
 	// Lease is the lease that an acquire returned; on info, it has the token that was sent. In
 	// other operations, it is the lease under which the client released, extended, read or wrote.
 	Lease *Lease `json:"lease,omitempty"`
-	// Value is the state of the guarded resource that was read or written: one
-	// number for a mutex, two equal numbers for a read-write lock.
+	// Value holds the registers of the guarded resource as read or written: for example one
+	// counter, or two numbers under a read-write lock, which must be equal.
 	Value []int64 `json:"value,omitempty"`
 	// Seq orders the reads and writes of one resource. It is the resource's own counter, from 1,
 	// taken under the resource's mutex; 0 elsewhere.

@@ -13,8 +13,8 @@ import (
 
 // setnxTakeoverDel is an idea that D1 rejects. The key holds the end of the holder's lease, in
 // milliseconds since 1970 by the holder's clock. A client that finds a time in the past deletes the
-// key and tries SETNX again. If two clients have read the same time, both delete: the second
-// deletes the first one's new key, and both get in.
+// key and tries SETNX again. If two clients have read the same expired time, both delete: the
+// second deletes the first one's new key, and both get in.
 //
 // D1 names no EXPIRE here, so there is none. D1 does not say when the client reads its clock; in
 // the recipe the client reads it for each SETNX and for the comparison. D1 shows four commands

@@ -38,7 +38,8 @@ type Log struct {
 	// Fine is the unit of the last digit of the most precise time, such as 1 ms. Log.Readings assumes
 	// that the log cut off the digits after it.
 	Fine time.Duration
-	// End is the latest time in any record, counted from the earliest.
+	// End is the latest beginning or end of a hold, counted from the earliest. It is 0 if Kind is
+	// Entries.
 	End time.Duration
 }
 
