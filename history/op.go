@@ -86,8 +86,8 @@ const (
 	// had struck it: the machine had starved Op.Node. No lock is to blame for the lost data.
 	FElection = "unasked-election"
 
-	// The code under test itself ended the trial; Op.Error has its error text. Only entries of the
-	// teardown follow. Op.Client of FPanic is the client that panicked, if known.
+	// The code under test itself ended the trial; Op.Error has its error text. This is the history's
+	// last entry. Op.Client of FPanic is the client that panicked, if known.
 	FDeadlock = "deadlock" // every goroutine waits, for ever
 	FPanic    = "panic"    // the code under test panicked
 	FRunaway  = "runaway"  // the code under test did not end: too many commands, or too much time
