@@ -61,7 +61,7 @@ var rwHashFlaws = flaws(
 	may([]string{"hung-work"}, under([]string{mixed}, "foreign-renewal", Bug,
 		"A reader that overwrites the time of another reader, whose work hangs, prolongs the other's lease.",
 		"D4, cluster version: one field for all readers", "ownership")),
-	// The key lives for ten lease times, so a smaller jump of the node's clock does not matter.
+	// The key lives for ten lease times, so only a jump of the node's clock by nine of them matters.
 	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,
 		"A node whose wall clock jumps forward by more than the key's life forgets all clients that hold the lock.", redisClock, "exclusion", "resource")),
 	leaseOutlived(), workOutlived("D4, cluster version"), serverLostKey(),
