@@ -20,7 +20,7 @@ type Claims struct {
 	Recovery time.Duration `json:"recovery"`
 	// ClientClock: clients' wall clocks decide who holds the lock.
 	ClientClock bool `json:"clientClock,omitempty"`
-	// Renews: a watchdog is meant to keep the lease alive while it is held.
+	// Renews: a watchdog is meant to keep the lease alive while the lock is held.
 	Renews bool `json:"renews,omitempty"`
 	// Extends: the holder can prolong its lease on demand (locks.Extender). An extension succeeds
 	// only if no other client was granted the lock since the lease was granted or last extended.

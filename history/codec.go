@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// ReadOps reads a history from JSON Lines, one entry a line, and checks that
-// indices count up and that every completion fits an invocation. Errors start
-// with "name:line: ". A last line that was cut short (the run was killed while
-// writing it) is left out and reported as truncated, which is not an error.
+// ReadOps reads a history from JSON Lines, one entry a line, and checks that indices count up, that
+// times do not decrease and that every completion fits an invocation. Errors start with
+// "name:line: ", or with "name: " if an entry does not fit. A last line that was cut short (the run
+// was killed while writing it) is left out and reported as truncated, which is not an error.
 func ReadOps(r io.Reader, name string) (ops []Op, truncated error, err error) {
 	last := -1
 	truncated, err = ReadLines(r, name, func(line Entry) error {
@@ -55,8 +55,8 @@ type Entry struct {
 	Client  *int           `json:"client"`
 }
 
-// Complete returns the Op, or an error that names a missing value. Only the index and
-// the nemesis's client may be missing.
+// Complete returns the Op, or an error that names a missing or invalid value. Only the index and the
+// nemesis's client may be missing.
 func (e Entry) Complete() (Op, error) {
 	op := e.Op
 	switch {

@@ -133,7 +133,7 @@ var escapes = map[byte]string{
 	'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '<': `\u003c`, '>': `\u003e`, '&': `\u0026`,
 }
 
-// plain reports, for each byte, whether encoding/json writes it unchanged.
+// plain reports, for each byte, whether it is an ASCII character that encoding/json writes unchanged.
 var plain = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = escapes[byte(c)] == ""

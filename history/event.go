@@ -45,7 +45,7 @@ const (
 	KeysEvicted            // Op.Node lost Op.Keys
 	KeysHidden             // no client can reach the keys of Op.Node
 	KeysRestored           // Op.Node has only the data that it had persisted
-	KeysReplaced           // Op.Node replaces a primary and has that primary's keys, but may lack some
+	KeysReplaced           // Op.Node replaces a primary, and may lack some of that primary's keys
 )
 
 // MayEnd reports whether a key may be gone after the event, or expire early.

@@ -52,8 +52,8 @@ const (
 	ByMigration   ChangedBy = "migration"   // the key's slot moved to the node, or away
 	ByClock       ChangedBy = "clock"       // the node's wall clock was set: only the key's expiry moved
 	ByStranger    ChangedBy = "stranger"    // a client from outside the trial
-	// ByUnknown: the change was observed, but its cause was not. The cause is a command with this
-	// or a later Exec, or the key's expiry.
+	// ByUnknown: the change was observed, but its cause was not. The cause is a command with the
+	// change's Exec or a later one, or the key's expiry.
 	ByUnknown ChangedBy = "unknown"
 )
 

@@ -86,8 +86,8 @@ const (
 	// had struck it: the machine had starved Op.Node. No lock is to blame for the lost data.
 	FElection = "unasked-election"
 
-	// The code under test itself ended the trial; Op.Error has its error text. Only entries of the
-	// teardown follow. Op.Client of FPanic is the client that panicked, if known.
+	// The code under test itself ended the trial; Op.Error has its error text. This is the history's
+	// last entry. Op.Client of FPanic is the client that panicked, if known.
 	FDeadlock = "deadlock" // every goroutine waits, for ever
 	FPanic    = "panic"    // the code under test panicked
 	FRunaway  = "runaway"  // the code under test did not end: too many commands, or too much time
@@ -125,8 +125,8 @@ type Op struct {
 	// Lease is the lease that an acquire returned; on info, it has the token that was sent. In
 	// other operations, it is the lease under which the client released, extended, read or wrote.
 	Lease *Lease `json:"lease,omitempty"`
-	// Value is the state of the guarded resource that was read or written: one
-	// number for a mutex, two equal numbers for a read-write lock.
+	// Value holds the registers of the guarded resource as read or written: for example one
+	// counter, or two numbers under a read-write lock, which must be equal.
 	Value []int64 `json:"value,omitempty"`
 	// Seq orders the reads and writes of one resource. It is the resource's own counter, from 1,
 	// taken under the resource's mutex; 0 elsewhere.
@@ -171,9 +171,9 @@ const (
 type Lease struct {
 	Token string `json:"token,omitempty"`
 	Fence int64  `json:"fence,omitempty"` // fencing token, 0 = none
-	// Deadline is when the holder's claim to exclusion ends, by the *client's own* wall clock, in
-	// nanoseconds since the true wall-clock time of the trial's start; 0 = the claim ends at the
-	// release.
+	// Deadline is when the holder must stop relying on the lock, by the *client's own* wall clock, in
+	// nanoseconds since the true wall-clock time of the trial's start; 0 = the holder relies on the
+	// lock until the release.
 	Deadline time.Duration `json:"deadline,omitempty"`
 }
 

@@ -97,7 +97,7 @@ const (
 
 // looksDrawn reports whether two different words can be two draws from one source of random names. If in
 // doubt, it returns false, for example for two counters, two times, or two words of a language. Declared
-// tokens are in doubt only if they are numbers.
+// tokens are in doubt only if they differ in few bytes, or in decimal digits alone.
 func looksDrawn(a, b string, declared bool) bool {
 	x, y := trimmed(a, b)
 	switch {
@@ -178,8 +178,8 @@ func hexadecimal(s string) bool {
 	return len(s) >= leastHex && strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
 
-// busy reports whether a text looks random: it changes often between digits, small
-// letters, capitals and bytes that are no text.
+// busy reports whether a text looks random: it changes often between digits, small letters, capitals
+// and bytes that are not printable ASCII.
 func busy(s string) bool {
 	turns, last := 0, 0
 	for i := range len(s) {

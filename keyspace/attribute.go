@@ -14,9 +14,9 @@ import (
 // key of the operation's lock.
 //
 // The keys of a lock are the keys that every successful acquire of the lock changed;
-// acquires that changed nothing are ignored. If only one acquire remains, the keys of locks
-// that its client held during it do not count, unless no other keys are left. If no key of a
-// lock is known, the commands of its operations stay attached. Attribute does not change e.
+// acquires that changed nothing are ignored. If only one acquire remains, the keys of other
+// locks that its client held at its start do not count, unless no keys would be left. If no key
+// of a lock is known, the commands of its operations stay attached. Attribute does not change e.
 func Attribute(e history.Evidence) history.Evidence {
 	if len(e.Commands) == 0 || !severalLocks(e.Ops) {
 		return e

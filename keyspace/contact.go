@@ -59,8 +59,8 @@ func (r *reader) reach() {
 	}
 }
 
-// userOf returns the script that the command runs, and its lock; ok is false if it runs no
-// script.
+// userOf returns the script that the command runs, and the lock of the command's operation; ok is
+// false if it runs no script.
 func (r *reader) userOf(pos int) (user, bool) {
 	c := r.Commands[pos]
 	sha, ok := c.Script()

@@ -7,9 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// counted returns the amount by which a command raised or lowered the number in a place. counts is false if
-// the value is no number, or if the command set the number rather than counted. A script set the number in
-// two cases:
+// counted returns the amount by which a command raised or lowered the number in a place. counts is false
+// if the value is no number below maxCount, or if the command set the number rather than counted. A
+// script set the number in two cases:
 //
 //   - findSet found the place.
 //   - The new number was one of the script's arguments, and differs from the old number by more than one.
@@ -189,8 +189,8 @@ func (p *placeState) sharing(by actor) (at int, others bool) {
 	return at, len(p.current) > 1
 }
 
-// latestOf returns the position in all of the owner's latest earlier share, which the same owner's
-// share by overwrote; -1 for none.
+// latestOf returns the position of the last share in all that the given share, by, overwrote, if both
+// have the same owner; -1 for none.
 func latestOf(all []*Grant, by *Grant) int {
 	for i, g := range slices.Backward(all) {
 		if g.Over == by && g.Client == by.Client && !g.base {

@@ -132,8 +132,7 @@ func TestGrantsInCountsThatGoDown(t *testing.T) {
 	})
 }
 
-// The lock counts upwards: an acquire decrements the count only to take back its own
-// increment.
+// These counts go up, although an acquire lowers the count or the count is below zero.
 func TestGrantsInCountsBelowZero(t *testing.T) {
 	tales(t, []tale{
 		{"raised to zero by an acquire", `

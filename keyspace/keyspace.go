@@ -72,7 +72,7 @@ func (g *Grant) EndedBefore(other *Grant) bool {
 	return g.End != nil && (g.End.Seq < other.Seq || g.End.How == Expired && g.End.At.Hi < other.At.Lo)
 }
 
-// Forever is the value of Grant.Until for a grant that outlived the history.
+// Forever is what Grant.Until returns for a grant that neither ended nor was overwritten.
 const Forever = time.Duration(1<<63 - 1)
 
 // Until returns the time at which the grant ended or was overwritten by another grant,

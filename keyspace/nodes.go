@@ -280,8 +280,8 @@ func (r *reader) apart(old string) *SplitBrain {
 }
 
 // promote makes another node the primary. If that ends a split brain between the two nodes, all
-// grants on the old primary end as lost, and the grants on the new primary stay. Otherwise only the
-// grants that the new primary lacks end as lost.
+// grants on the old primary end as lost, and the grants on the new primary stay. Otherwise inherit
+// records the end of the grants that the new primary lacks.
 func (r *reader) promote(op history.Op) {
 	old := cmp.Or(op.From, r.primary)
 	if p := r.apart(old); p != nil {

@@ -75,7 +75,7 @@ type keyState struct {
 	content *history.KeyContent // nil: the key is absent
 	places  map[string]*placeState
 	term    Term
-	jumped  time.Duration // time of the last jump of the node's clock
+	jumped  time.Duration // time of the last jump of the node's clock during the term; 0 for none
 	later   *sequel[Term] // the terms after the key's first one; nil for none
 }
 
@@ -300,7 +300,7 @@ func (r *reader) step(n *node) {
 	}
 }
 
-// rest makes the grants of an acquire that succeeded but changed no value, although perhaps a
+// rest makes the grants of an acquire that succeeded but changed no value; it may have changed a
 // TTL. The acquire relied on the existing value or wrote the same value again; the evidence
 // does not tell which. If other clients handed places to the acquiring client, the acquire
 // relied on these places. met has the existing keys that its command reached.

@@ -183,7 +183,7 @@ func WouldBe(node string, client, op, cmd int, at When) *Grant {
 	return g
 }
 
-// addTerm gives another term to the key and to all grants that the key carries.
+// addTerm gives another term to the key and to all its grants, overwritten ones included.
 func (k *keyState) addTerm(t Term) {
 	if k.later == nil {
 		k.later = &sequel[Term]{shared: true}

@@ -14,7 +14,7 @@ import (
 // and the SET another client may check too, so two clients get in without any fault. The key never
 // expires, so a holder that does not delete it blocks everybody for ever.
 //
-// Unlock returns ErrNotHeld if DEL replies 0: somebody else removed the key.
+// Unlock returns ErrNotHeld if DEL replies 0: another client deleted the key, or the node lost it.
 type existsSet struct {
 	node redis.UniversalClient
 	key  string

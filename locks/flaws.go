@@ -23,7 +23,8 @@ func under(faults []string, cause string, kind Kind, why, source string, oracles
 	return group
 }
 
-// may returns the group with more faults, under which the flaws may show by chance, but need not.
+// may returns the group with the faults as Also: under them the flaws may show by chance, but need
+// not. A flaw's Also leaves out its own Faults.
 func may(faults []string, group ...[]Flaw) []Flaw {
 	all := flaws(group...)
 	for i := range all {

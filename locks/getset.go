@@ -13,15 +13,15 @@ import (
 )
 
 // getset is D1's first Java version. The key holds the end of the holder's lease by the holder's
-// clock, plus a second. A client that finds a past time in the key writes its own time with GETSET.
-// The client has won if GETSET returns the time that the client found before. The key also expires,
-// unless EXPIRE is lost.
+// clock, plus a second. A client that finds a time in the past there writes its own with GETSET. It
+// has won if GETSET returns the time that it found before. The key also expires, unless EXPIRE is
+// lost.
 //
 // The client reads its clock once, before the first command. So a client that is frozen just after
-// the reading writes a past time, and another client takes the lock over at once. The clients'
-// clocks must agree to within the extra second. If two clients see the same past time, the loser's
-// GETSET overwrites the winner's time and clears the key's expiry. The bare DEL does not check the
-// owner.
+// the reading writes a time that has passed, and another client takes the lock over at once. The
+// clients' clocks must agree to within the extra second. If two clients read the same expired time,
+// the loser's GETSET overwrites the winner's time and clears the key's expiry. The bare DEL does not
+// check the owner.
 //
 // If EXPIRE fails, the outcome is unknown, because the key holds our time. Unlock returns
 // ErrNotHeld if DEL replies 0.
@@ -111,7 +111,7 @@ func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("take over %q: %w", l.key, err)
 	}
-	if err != nil || replaced != found { // another client was faster; the key keeps our time
+	if err != nil || replaced != found { // the key was gone or changed; it keeps our time
 		return ErrBusy
 	}
 	return nil

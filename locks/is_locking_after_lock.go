@@ -18,8 +18,8 @@ import (
 // counts as held after all.
 //
 // This check is correct: each attempt has its own value, so a GET that finds the value proves the
-// grant. There are two flaws. First, a lock that returned false has counted no entry in the
-// client's memory: unLock refuses without asking Redis, and the key keeps everybody out until it
+// grant. There are two flaws. First, D3's lock counts no entry in the client's memory when it
+// returns false. So unLock refuses without asking Redis, and the key keeps everybody out until it
 // expires. Second, if a SET arrives after the GET, no client knows of its grant.
 //
 // The recipe claims no re-entry, because a grant that isLocking found cannot be re-entered. Unlock

@@ -46,10 +46,10 @@ type Lock interface {
 type Lease struct {
 	// Token is the random value that identifies the hold in Redis, if the recipe has one.
 	Token string
-	// Fence is the fencing token, greater than that of all earlier grants; 0 = none.
+	// Fence is the fencing token, greater than the tokens of all earlier grants; 0 = none.
 	Fence int64
-	// Deadline is the end of the claimed exclusion, an instant on the client's own wall clock
-	// (Client.Now). The zero time means that the claim ends at the release.
+	// Deadline is when the holder must stop relying on the lock, an instant on the client's own wall
+	// clock (Client.Now). The zero time means that the holder relies on it until the release.
 	Deadline time.Time
 	// Monotonic: Deadline is an instant of time.Now instead, on the client's monotonic clock.
 	// Nobody can set that clock wrong.

@@ -20,7 +20,7 @@ import (
 // handle refuses to release: the error is ErrRefused, and nothing is sent. The handle counts as
 // unlocked after a release, whatever its result, and after an acquire of unknown outcome. D1
 // ignores the reply of the release's script, so Unlock returns nil even if the key was gone or
-// another's. After an error other than ErrRefused the outcome is unknown.
+// another's. After an error of Unlock other than ErrRefused the outcome is unknown.
 type luaSetnxExpireOwner struct {
 	polling
 	node   redis.UniversalClient

@@ -45,9 +45,9 @@ func Picks() []Pick {
 }
 
 // PicksLike returns the picks that can replace a recipe with this id, these claims and this
-// topology, without the recipe itself. A read-write lock gets read-write locks. Another recipe on
-// independent nodes gets locks on independent nodes. All others get locks on one node, perhaps with
-// replicas.
+// topology, without the recipe itself. A read-write lock gets read-write locks. Of the remaining
+// locks, those on independent nodes get locks on independent nodes, and all others get locks on one
+// node, perhaps with replicas.
 func PicksLike(id string, claims history.Claims, topology Topology) []Pick {
 	return slices.DeleteFunc(Picks(), func(p Pick) bool {
 		r, ok := ByID(p.ID)

@@ -174,8 +174,8 @@ func (l *redisson) lockWithin(ctx context.Context, limit time.Duration) (Lease, 
 	return lease, fmt.Errorf("%w: not within %v", ErrBusy, limit)
 }
 
-// awaitRelease returns nil when a release was published, or after wait. A negative wait is
-// unlimited, as in the library: such a key never expires. awaitRelease polls ctx, because a
+// awaitRelease returns nil when a release was published, or after wait. A negative wait means that
+// the key never expires; it is unlimited, as in the library. awaitRelease polls ctx, because a
 // goroutine that serves a message channel would interfere with Close.
 func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wait time.Duration) error {
 	until := time.Now().Add(wait)

@@ -29,10 +29,10 @@ func init() {
 // not, the watchdog prolongs the lock.
 //
 // The flaw: every renewal races the key's expiry. The client sends the first renewal a whole lease
-// after it got the grant's reply. By then, the key's lease has been over for one round trip. Redis
-// counts in milliseconds, so a renewal may still come in time if the round trip is shorter than a
-// millisecond. A missing key is not renewed: the script answers 0, and the watchdog ends. The
-// library is right: it renews after a third of a lease.
+// after it got the grant's reply. When the renewal reaches the node, the key's lease has been over
+// for one round trip. Redis counts in milliseconds, so a renewal may still come in time if the round
+// trip is shorter than a millisecond. A missing key is not renewed: the script answers 0, and the
+// watchdog ends. The library is right: it renews after a third of a lease.
 //
 // docs/measurements.md compares redisson with this recipe.
 func newRedissonRenewsEachLease(c *Client, r *redissonRenewals, key string, ttl time.Duration) (Lock, error) {

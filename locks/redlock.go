@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// redlock is RedLock as D3 describes it. The client asks N independent nodes in turn, holds the lock
-// if a majority granted it within the lease, and claims it for one lease from the time before the
+// redlock is RedLock as D3 describes it. The client asks N independent nodes in turn, and holds the
+// lock if a majority granted it within the lease. The deadline is one lease after the start of the
 // first request. There are four flaws: elapsed time is the difference of two readings of a wall
 // clock; clock drift is not subtracted; a node that restarts empty grants the lock a second time; a
 // deadline ends the belief of a frozen client, but does not protect the resource.

@@ -14,9 +14,9 @@ import (
 
 // rwHash is the write lock of D4's read-write lock for a cluster. One hash holds the time at which
 // the latest reader entered and the time at which the writer entered, by the clients' own clocks.
-// There are three flaws. A second reader overwrites the first reader's time, so its release lets a
-// writer in beside the first reader. The clients' clocks decide whose entry still counts. Clients
-// that enter in the same millisecond are the same owner.
+// There are three flaws. A second reader overwrites the first reader's time, so the second reader's
+// release lets a writer in beside the first reader. The clients' clocks decide whose entry still
+// counts. Readers that enter in the same millisecond are the same owner.
 //
 // The release script returns nothing, so Unlock never returns ErrNotHeld.
 type rwHash struct {
@@ -51,7 +51,7 @@ var rwHashFlaws = flaws(
 	may([]string{"client-pause", "delay", "node-pause"}, under([]string{"client-skew"}, "client-clock", Bug,
 		"A writer whose clock is ahead overwrites the time of another writer, although that time is not past.",
 		"D4, cluster version: the time is the client's", "ownership")),
-	// Under any fault or none, two clients may enter in the same millisecond by chance.
+	// Under any fault or none, two readers may enter in the same millisecond by chance.
 	may(anyFault, foreignDelete(
 		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
 		"D4, cluster version: the release compares the time alone", "none")),
@@ -61,7 +61,7 @@ var rwHashFlaws = flaws(
 	may([]string{"hung-work"}, under([]string{mixed}, "foreign-renewal", Bug,
 		"A reader that overwrites the time of another reader, whose work hangs, prolongs the other's lease.",
 		"D4, cluster version: one field for all readers", "ownership")),
-	// The key lives ten times as long as a lease, so only a jump of minutes matters.
+	// The key lives for ten lease times, so only a jump of the node's clock by nine of them matters.
 	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,
 		"A node whose wall clock jumps forward by more than the key's life forgets all clients that hold the lock.", redisClock, "exclusion", "resource")),
 	leaseOutlived(), workOutlived("D4, cluster version"), serverLostKey(),

@@ -15,7 +15,8 @@ import (
 // of all readers and lets a writer in beside the remaining readers. On Redis Cluster a script with these
 // two keys fails with CROSSSLOT.
 //
-// Unlock returns ErrNotHeld if DEL replies 0: the key expired, or another reader deleted it.
+// Unlock returns ErrNotHeld if DEL replies 0: the key expired, or another client deleted it, or the node
+// lost it.
 type rwTwoKeys struct {
 	node              redis.UniversalClient
 	readKey, writeKey string
@@ -101,8 +102,7 @@ func (l rwTwoKeysReader) TryLock(ctx context.Context) (Lease, error) {
 	return Lease{}, l.try(ctx, twoKeysRead)
 }
 
-// Unlock implements Lock for a reader. ErrNotHeld: another reader deleted the key, or the key
-// expired.
+// Unlock implements Lock for a reader. The DEL removes the key of all readers.
 func (l rwTwoKeysReader) Unlock(ctx context.Context, _ Lease) error {
 	return del(ctx, l.node, l.readKey)
 }

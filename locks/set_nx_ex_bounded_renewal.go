@@ -165,15 +165,16 @@ func (p *renewalThreads) next() (task func()) {
 // boundedRenewal is D3's renewal of all locks of one client process.
 type boundedRenewal struct {
 	client *Client
-	// open is the only stop flag, for all keys: every acquisition sets it, every release clears it.
+	// open is the only flag, for all keys: every acquisition sets it; every release clears it,
+	// which stops all renewals.
 	open    atomic.Bool
 	threads renewalThreads
 }
 
 func newBoundedRenewal(c *Client) (*boundedRenewal, error) { return &boundedRenewal{client: c}, nil }
 
-// start renews key in the background, as soon as a thread is free. The renewal ends after four
-// renewals, when the stop flag is cleared, or with the client process.
+// start renews key in the background, as soon as a thread is free. The task ends after four
+// renewals, when it finds open cleared, or with the client process.
 func (r *boundedRenewal) start(key, token string, ttl time.Duration) {
 	r.open.Store(true)
 	r.threads.submit(func() { r.run(r.client.Context, r.client.Nodes[0], key, token, ttl) })
@@ -181,8 +182,8 @@ func (r *boundedRenewal) start(key, token string, ttl time.Duration) {
 
 func (r *boundedRenewal) stop() { r.open.Store(false) }
 
-// run renews at once and then after each sleep of a whole lease. It checks the stop flag only
-// before a renewal, so the task of a released lock sleeps on. It ignores the reply: a lost key, or
+// run renews at once and then after each sleep of a whole lease. It checks open only before a
+// renewal, so the task of a released lock sleeps on. It ignores the reply: a lost key, or
 // another client's key, counts as renewed. After an error it does not sleep for a lease, and does
 // not count the renewal: it tries again after failedRenewal.
 func (r *boundedRenewal) run(ctx context.Context, c redis.Scripter, key, token string, ttl time.Duration) {

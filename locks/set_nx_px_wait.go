@@ -15,8 +15,9 @@ import (
 // one replica has the key too (WAIT on the connection that sent the SET). WAIT is no consensus: any
 // replica may be promoted, even one that did not acknowledge the key.
 //
-// Without such a replica TryLock releases the key and returns ErrBusy. Unlock returns ErrNotHeld if
-// the key is gone or has another's token.
+// Without such a replica, or when the lease is over, TryLock releases the key and returns ErrBusy.
+// If that release fails, the outcome is unknown. Unlock returns ErrNotHeld if the key is gone or has
+// another's token.
 type setNXPXWait struct {
 	client *Client
 	key    string

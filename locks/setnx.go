@@ -12,7 +12,7 @@ import (
 // setnxLock is D3's SETNX lock: one atomic command decides who gets in, but the key never expires.
 // A holder that crashes, a SETNX whose reply is lost and a lost DEL each block everybody for ever.
 //
-// Unlock returns ErrNotHeld if DEL replies 0: somebody else removed the key.
+// Unlock returns ErrNotHeld if DEL replies 0: another client deleted the key, or the node lost it.
 type setnxLock struct {
 	node redis.UniversalClient
 	key  string

@@ -12,9 +12,9 @@ import (
 )
 
 // setnxTakeoverDel is an idea that D1 rejects. The key holds the end of the holder's lease, in
-// milliseconds since 1970 by the holder's clock. A client that finds a past time deletes the key
-// and tries SETNX again. If two clients have both seen the past time, both delete: the second
-// deletes the first one's new key, and both get in.
+// milliseconds since 1970 by the holder's clock. A client that finds a time in the past deletes the
+// key and tries SETNX again. If two clients have read the same expired time, both delete: the
+// second deletes the first one's new key, and both get in.
 //
 // D1 names no EXPIRE here, so there is none. D1 does not say when the client reads its clock; in
 // the recipe the client reads it for each SETNX and for the comparison. D1 shows four commands
@@ -71,7 +71,7 @@ func (l *setnxTakeoverDel) TryLock(ctx context.Context) (Lease, error) {
 	}
 	until, err := l.node.Do(ctx, "GET", l.key).Int64()
 	switch {
-	case errors.Is(err, redis.Nil): // released since our SETNX
+	case errors.Is(err, redis.Nil): // the key has gone since our SETNX
 		return Lease{}, ErrBusy
 	case err != nil:
 		return Lease{}, fmt.Errorf("read until when %q is held: %w", l.key, err)

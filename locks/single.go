@@ -46,7 +46,7 @@ func withState[S any](
 }
 
 // oneNodeClaims returns the claims of most recipes on one node. The lease time is ttl. After a
-// crash, others get in again after recovery, which is the lease time as the recipe rounds it.
+// client's crash, others get in again within recovery; 0 = never. The claims name the scripts.
 func oneNodeClaims(id string, ttl, recovery time.Duration, scripts ...*script) history.Claims {
 	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: recovery}
 	for _, s := range scripts {
@@ -74,7 +74,7 @@ func wholeMilliseconds(ttl time.Duration) time.Duration {
 }
 
 // The functions below send their commands literally, through Do, because go-redis's SetNX sends
-// SET, and its Expire and Set choose the units themselves.
+// SET, its Set chooses EX or PX itself, and its Expire drops fractions of a second.
 
 // setnx sends SETNX. It returns nil if the key was free and ErrBusy if not; after any other error
 // the outcome is unknown.

@@ -14,7 +14,7 @@ import (
 // The deadline is an instant on the wall clock, so a later step back would prolong the holder's
 // belief. Therefore a monotonic timer also closes LostC at the end of the validity.
 func (c *Client) claim(lease *Lease, start time.Time, validity time.Duration) bool {
-	now := c.Now() // read first: a freeze between the two readings must shorten the claim
+	now := c.Now() // read first: a freeze between the two readings must not postpone the deadline
 	left := validity - time.Since(start)
 	if left <= 0 {
 		return false

@@ -12,7 +12,8 @@ import (
 // Wait returns TryLock's own result at once, lease included.
 //
 // When ctx ends between attempts, Wait returns the last attempt's lease, and an error that is both
-// the last attempt's and ctx's. For a Blocker, Wait calls Lock instead and ignores interval.
+// the last attempt's and ctx's. An interval that is not positive is ErrRefused. For a Blocker, Wait
+// calls Lock instead and ignores interval.
 func Wait(ctx context.Context, l Lock, interval time.Duration) (Lease, error) {
 	if b, ok := l.(Blocker); ok {
 		return b.Lock(ctx)

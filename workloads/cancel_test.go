@@ -35,8 +35,7 @@ func TestCancelledAttemptsAreReplayedAndTheirOutcomesAreHonest(t *testing.T) {
 					}
 				}
 			}
-			// redlock-naive asks several nodes. It knows whether all of them granted, so that none
-			// of its outcomes need be unknown.
+			// redlock-naive takes every error for a refusal, so that none of its outcomes is unknown.
 			if unknown == 0 && lock != "redlock-naive" || busy == 0 {
 				t.Errorf("%d attempts of unknown outcome, %d refused: want some of each", unknown, busy)
 			}
@@ -44,8 +43,8 @@ func TestCancelledAttemptsAreReplayedAndTheirOutcomesAreHonest(t *testing.T) {
 	}
 }
 
-// If an attempt ends between the two steps of D0's and D1's locks, the key has no TTL. Locks
-// with one step leave a key that expires with its lease.
+// If an attempt of setnx-expire ends between its two commands, the key has no TTL. set-nx-px has
+// one command: the key that it leaves expires with its lease.
 func TestAnAttemptThatIsCancelledHalfWayLeavesItsKey(t *testing.T) {
 	forEver := map[string]bool{"setnx-expire": false, "set-nx-px": false}
 	for lock := range forEver {

@@ -5,9 +5,9 @@ import (
 )
 
 // fencedWrite is Kleppmann's case for fencing tokens ("How to do distributed locking", 2016): a
-// client checks its lease, stops for longer than the lease, and then writes. No check of the lease
-// could prevent this write, but a resource that checks growing fences refuses it. Between the
-// check and the late write, another client's section may run.
+// client checks its lease, stops for longer than the lease, and then writes. Between the check and
+// the late write, another client's section may run. No check of the lease could prevent this write,
+// but a resource that checks fencing tokens then refuses it.
 var fencedWrite = Workload{
 	Name:     "fenced-write",
 	Doc:      "read-modify-write of a counter that checks fences; some writes come after their lease has ended",

@@ -35,8 +35,8 @@ func (s *session) recorded(l locks.Lease) *history.Lease {
 	return &history.Lease{Token: l.Token, Fence: l.Fence, Deadline: s.onTrialClock(l.Deadline)}
 }
 
-// onTrialClock converts an instant of the client's wall clock to the time since the trial's
-// start, as an unskewed wall clock would show it.
+// onTrialClock converts an instant of the client's wall clock to the time since the true wall-clock
+// time of the trial's start (history.Lease.Deadline). It does not correct the client's skew.
 func (s *session) onTrialClock(wall time.Time) time.Duration {
 	if wall.IsZero() {
 		return 0
@@ -90,7 +90,8 @@ func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
 }
 
 // attempt acquires by calling take and records this acquire. Its error is the lock's own, or of type ended.
-// If ctx has already ended, attempt sends nothing and returns ErrBusy.
+// If ctx has already ended but the client's own context has not, attempt sends nothing and returns
+// ErrBusy.
 func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
 	if err := ctx.Err(); err != nil && s.ctx.Err() == nil {
 		return locks.Lease{}, fmt.Errorf("%w: not asked: %w", locks.ErrBusy, err)
@@ -175,7 +176,7 @@ func (s *session) enterOnce(h *hold) (ok bool, err error) {
 }
 
 // enterBlocking makes one attempt, if the recipe has single attempts, and then waits in the
-// recipe's own way. Only the end of the client's patience, or of the liveness phase's grace,
+// recipe's own way. The end of the client's patience, of the liveness phase's grace or of the client
 // interrupts this wait.
 func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	ctx, stop := s.asking(s.patience)
@@ -341,7 +342,8 @@ func (s *session) lag(h *hold, late time.Duration) error {
 	}
 }
 
-// touch calls look and begins the step, in which a fault can still strike. Then it calls do.
+// touch calls look, and returns if the lease has ended. Otherwise it begins the step, in which a
+// fault can still strike, and calls do.
 func (s *session) touch(h *hold, step string, do func() error) error {
 	may, err := s.look(h)
 	if err != nil || !may {

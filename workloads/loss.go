@@ -40,7 +40,7 @@ func (s *session) within(h *hold, do func() error) (err error) {
 
 // watchLoss starts a watch that records the loss of h's lease. The watch runs until endWatch is
 // called or the client's context ends. There is no watch if the lock never reports a loss, or if
-// the client ignores such reports.
+// the client ignores such reports or knows of the loss already.
 func (s *session) watchLoss(h *hold) {
 	lost := s.lostC(h)
 	if lost == nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // reentrant takes the lock again while holding it, to a depth of one to three, and releases it as
-// often. It retries an acquire of unknown outcome once, as services do. A recipe that counts both
-// attempts then has a hold that nobody will release.
+// often. It retries a nested acquire of unknown outcome once, as services do. A recipe that counts
+// both attempts then has a hold that nobody will release.
 var reentrant = Workload{
 	Name:     "reentrant",
 	Doc:      "nested acquires by one owner around a read-modify-write",

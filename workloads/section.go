@@ -16,8 +16,8 @@ type Section struct {
 	// Hold is the total work time between touches of the resource. In the liveness phase, in which
 	// all clients wait for a turn, the work takes at most 1.5 times Options.Hold.
 	Hold time.Duration `json:"hold"`
-	// Late is how long the client stops between its last check of the lease and its next write, as
-	// in a garbage collection. It is ignored in the liveness phase.
+	// Late is how long the client stops between its last check of the lease and its next write or
+	// extension, as in a garbage collection. It is ignored in the liveness phase.
 	Late time.Duration `json:"late,omitempty"`
 	Rest time.Duration `json:"rest"` // pause after the section
 	// Patience is how long the client tries to acquire before the context of its attempts ends; 0
@@ -63,8 +63,8 @@ func about(mean time.Duration, where float64) time.Duration {
 // Scripted returns the options of the trial that recorded this history, with its clients'
 // decisions as a script. A trial with the script does the same, and single decisions can be
 // changed. The script may have one section more per client than the client began, because a
-// history does not show whether a client was about to begin one. If clients gave up waiting
-// (locks.Poller), the script may have too few sections.
+// history does not show whether a client was about to begin one. It may have several more if the
+// workload's clients may give up waiting (quits), and too few if a locks.Poller gave up.
 func (w Workload) Scripted(o Options, ops []history.Op) Options {
 	begun := w.begun(o.Clients, ops)
 	script := make([][]Section, max(0, o.Clients))
@@ -81,10 +81,10 @@ func (w Workload) Scripted(o Options, ops []history.Op) Options {
 	return o
 }
 
-// begun counts the critical sections that each client began before the liveness phase. If the
-// workload's clients give up waiting (quits), or a locks.Poller has no attempt left, the history
-// does not show all sections, and the count is a lower bound. In each section, all acquires come
-// before the first release.
+// begun counts the critical sections that each client began before the liveness phase. In each
+// section, all acquires come before the first release. A history does not show when a client gives
+// up waiting. So if the workload's clients may do that (quits), each refused attempt counts as a
+// section, and the count may be too high. If a locks.Poller has no attempt left, the count is too low.
 func (w Workload) begun(clients int, ops []history.Op) map[int]int {
 	type place int
 	const (

@@ -206,7 +206,8 @@ func (s *session) await() error {
 	}
 }
 
-// comeBack runs one client's liveness phase: the client acquires every lock once.
+// comeBack runs one client's liveness phase: the client acquires every lock once, or gives up at the
+// end of the grace.
 func (s *session) comeBack(healed time.Duration) error {
 	for k := range s.Opts.Keys {
 		for s.entered = 0; s.entered <= healed; {

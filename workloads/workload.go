@@ -93,7 +93,7 @@ type Workload struct {
 	once bool
 	// quits says that a waiting client may give up at any time.
 	quits bool
-	// late says that some writes come after the lease has ended.
+	// late says that some critical sections last for longer than a lease.
 	late bool
 }
 
@@ -131,8 +131,8 @@ func ByName(name string) (Workload, bool) {
 }
 
 // Body runs all clients until each has finished the liveness phase or crashed, or ctx ends.
-// It returns an error only if the harness itself fails; the lock's violations go into the
-// history.
+// It returns an error if the harness fails, if the code under test breaks down
+// (*testbed.Breakdown), or if ctx ends. The lock's violations go into the history.
 func (w Workload) Body(ctx context.Context, world World) error {
 	ids := make([]int, max(0, world.Opts.Clients))
 	for id := range ids {

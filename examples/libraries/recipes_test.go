@@ -44,7 +44,7 @@ func pair(t *testing.T, r locks.Recipe) (node *miniredis.Miniredis, ours, other 
 	return node, both[0], both[1]
 }
 
-// onEach runs a test for each library that miniredis can serve. miniredis has no client-side
+// onEach runs a test for each recipe that miniredis can serve. miniredis has no client-side
 // caching.
 func onEach(t *testing.T, test func(t *testing.T, r locks.Recipe)) {
 	for _, r := range recipes() {

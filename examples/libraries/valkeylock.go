@@ -119,7 +119,7 @@ func (l *valkeylockLock) TryLock(context.Context) (locks.Lease, error) {
 }
 
 // Unlock implements locks.Lock. Nil means that the library has tried to release the lock.
-// ErrNotHeld means that the library had lost the lock before.
+// ErrNotHeld means that the library had lost the lock, or that the lease was released before.
 func (l *valkeylockLock) Unlock(_ context.Context, lease locks.Lease) error {
 	l.mu.Lock()
 	giveUp := l.giveUp[lease.LostC]

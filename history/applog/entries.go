@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// entries reads invocations and completions. Numeric processes, clients and times are kept.
-// Named processes and clients are numbered. Dates become offsets from the first entry.
+// entries reads invocations and completions. Processes and clients are kept if all are numbers;
+// otherwise all are numbered. Dates become offsets from the earliest date.
 func (r *reader) entries() error {
 	processes := map[string]int{}
 	byName := false // some process or client has a name instead of a number

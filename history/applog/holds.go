@@ -73,8 +73,9 @@ type done struct {
 // completions reads logs that have a row for each ended operation.
 //
 // It pairs each release with an unreleased acquire of the same client, lock and mode: the latest one
-// with the same token, else the latest one if that acquire or the release has no token. If a clock
-// was set back, a release may stand before its acquire. Then only an equal token pairs the two.
+// with the same token, else the latest one without a token. A release without a token ends the
+// latest one. A loss counts as a release. If a clock was set back, a release may stand before its
+// acquire. Then only an equal token pairs the two.
 //
 // Only a successful acquire makes a hold. After a failure or an unknown outcome, the client does
 // not believe that it has the lock. A release ends a hold even if the release failed.

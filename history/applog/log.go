@@ -38,7 +38,8 @@ type Log struct {
 	// Fine is the unit of the last digit of the most precise time, such as 1 ms. Log.Readings assumes
 	// that the log cut off the digits after it.
 	Fine time.Duration
-	// End is the latest time in any record, counted from the earliest.
+	// End is the latest beginning or end of a hold, counted from the earliest. It is 0 if Kind is
+	// Entries.
 	End time.Duration
 }
 
@@ -71,7 +72,8 @@ const defaultLock = "lock"
 
 // Read reads a CSV file with a header, JSON Lines, or one JSON array. The extension of name
 // determines the format (.csv, .tsv, .jsonl, .ndjson, .json); with any other name the content does.
-// Errors start with "name:line: ", name the field, and say what was expected.
+// Errors start with "name:line: ", or with "name: " if they concern the whole file, and say what was
+// expected.
 func Read(text []byte, name string) (Log, error) {
 	log, err := read(text, name)
 	var at *lineError

@@ -104,7 +104,7 @@ func unnamed(ops []history.Op, names map[history.Process]string, thread func(his
 
 // concurrency infers how many threads ran a history. step is the least number that explains all
 // processes (see succeed). It is 0 if there is no such number, or if no info retired a process.
-// retired reports whether later processes followed retired processes.
+// retired reports whether an info retired a process that another process may continue.
 func concurrency(ops []history.Op) (step history.Process, retired bool) {
 	seen, over := map[history.Process]int{}, map[history.Process]int{}
 	var order []history.Process
@@ -142,8 +142,9 @@ func concurrency(ops []history.Op) (step history.Process, retired bool) {
 	return 0, len(steps) > 0
 }
 
-// succeed reports whether step threads explain the processes. The first step processes must run on
-// one thread each, and each later process p must begin after process p - step was retired.
+// succeed reports whether step threads explain the processes. order lists the processes by their
+// first entry. Processes below step must come first, and each later process p must begin after
+// process p - step was retired.
 func succeed(step history.Process, order []history.Process, seen, over map[history.Process]int) bool {
 	for i, p := range order {
 		if p < step {

@@ -32,8 +32,8 @@ type Reading struct {
 	Unordered bool
 	// Foreign: the file is not in Lockstorm's own format (history.ReadOps).
 	Foreign bool
-	// If Step is not 0, Ops takes processes for one client if their numbers differ by a multiple of
-	// Step. This is a guess; Apart is Ops with each process as a client of its own.
+	// If Step is not 0, processes whose numbers differ by a multiple of Step are one client in Ops.
+	// This is a guess; Apart is Ops with each process as a client of its own.
 	Apart []history.Op
 	Step  int
 	// Log is set instead of Ops if the file has no invocations: holds, or completions.
@@ -59,16 +59,16 @@ const (
 //   - An application's log, in CSV or JSON, as package applog reads it.
 //
 // The extension of name determines the format (.edn, .jsonl, .ndjson, .json, .csv, .tsv); with any
-// other name the content does. The name may also end with .zst, which r has decompressed. Errors
-// start with "name:line: ".
+// other name the content does. The name may also end with .zst; r has the decompressed text. Errors
+// start with "name:line: ", or with "name: " if they concern no single line.
 //
 // JSON Lines are never held in memory as text: r is read twice, first to count the lines. r need
 // only be able to seek to its start.
 //
 // Ambiguous input is an error. The index, the time or the client may be missing, but only from all
-// entries. Then Read numbers the entries and places them a millisecond apart. Each process is a
-// client, or each thread of Jepsen: at concurrency 5, processes 1, 6 and 11 are thread 1. Notes
-// report these assumptions.
+// entries. Read numbers entries without an index, and places entries without a time a millisecond
+// apart. Without clients, each process is a client, or each thread of Jepsen: at concurrency 5,
+// processes 1, 6 and 11 are thread 1. Notes report these assumptions.
 func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
 	start, entries, err := survey(r)
 	if err != nil {

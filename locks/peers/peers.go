@@ -41,8 +41,8 @@ func perKey(lock func(c *locks.Client, key string, ttl time.Duration) (locks.Loc
 	}
 }
 
-// measured declares bugs that campaigns found, one for each oracle. Faults lists the faults under
-// which campaigns found them. The bugs need not show in every run: the seed decides.
+// measured declares a bug that campaigns found, once for each oracle. The argument faults lists the
+// faults under which campaigns found it. The bug need not show in every run: the seed decides.
 func measured(cause, why, source string, faults []string, oracles ...string) []locks.Flaw {
 	var all []locks.Flaw
 	for _, oracle := range oracles {

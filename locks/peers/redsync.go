@@ -90,8 +90,8 @@ func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) loc
 }
 
 // redsyncLock is redsync. The library asks all nodes at once and waits for each node up to a
-// twentieth of the lease. It claims the lock for the rest of the lease, less a hundredth of the lease
-// for clock drift. Each attempt has its own Mutex, since a Mutex is not safe for concurrent use.
+// twentieth of the lease. The deadline is the end of the lease, less a hundredth of the lease for
+// clock drift. Each attempt has its own Mutex, since a Mutex is not safe for concurrent use.
 //
 // Without a majority the library tries to release its grants and then returns an error. On several
 // nodes the lock is then not acquired, even if some nodes have its key. On one node, an error of
@@ -169,7 +169,8 @@ func (l *redsyncLock) lease(m *redsync.Mutex) locks.Lease {
 	return locks.Lease{Token: m.Value(), Deadline: m.Until(), Monotonic: true}
 }
 
-// Unlock implements locks.Lock. ErrNotHeld: every node answered, and too few had the token.
+// Unlock implements locks.Lock. ErrNotHeld: so many nodes did not have the token that no majority can
+// have had it.
 func (l *redsyncLock) Unlock(ctx context.Context, held locks.Lease) error {
 	ok, err := l.mutex(redsync.WithValue(held.Token)).UnlockContext(ctx)
 	return l.outcome("release", ok, err)

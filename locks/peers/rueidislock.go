@@ -135,8 +135,9 @@ func (l *rueidislockLock) TryLock(context.Context) (locks.Lease, error) {
 	return l.acquired(ctx, giveUp, err)
 }
 
-// Lock implements locks.Blocker. The library gives a lock up when its context ends, so this context must
-// outlive Lock. The end of ctx cancels the library's context only until the lock is held.
+// Lock implements locks.Blocker. The library gives a lock up when the context of its acquisition ends, so
+// Lock passes a context that outlives the call. The end of ctx cancels that context only until the lock
+// is held.
 func (l rueidislockWaits) Lock(ctx context.Context) (locks.Lease, error) {
 	lockCtx, end := context.WithCancel(l.process)
 	stop := context.AfterFunc(ctx, end)
@@ -167,7 +168,7 @@ func (l *rueidislockLock) acquired(ctx context.Context, giveUp context.CancelFun
 }
 
 // Unlock implements locks.Lock. Nil means that the library has tried to release the lock.
-// ErrNotHeld means that the library had lost the lock before.
+// ErrNotHeld means that the library had lost the lock, or that the lease was released before.
 func (l *rueidislockLock) Unlock(_ context.Context, held locks.Lease) error {
 	l.mu.Lock()
 	giveUp := l.giveUp[held.LostC]

@@ -9,7 +9,7 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// redlockrbResurrect is a bug in Client.lock with extend: of redlock-rb 0.1.6,
+// redlockrbResurrect is a bug in the option extend of Client.lock in redlock-rb 0.1.6,
 // lib/redlock/client.rb: extending sets a missing key, so that it succeeds after the lease has
 // ended.
 var redlockrbResurrect = bug.Bug{

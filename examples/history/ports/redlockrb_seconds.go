@@ -9,7 +9,7 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// redlockrbSeconds is a bug in Client.lock with extend_life: of redlock-rb 0.1.8,
+// redlockrbSeconds is a bug in the option extend_life of Client.lock in redlock-rb 0.1.8,
 // lib/redlock/client.rb: extending passes milliseconds to EXPIRE, which takes them for seconds.
 var redlockrbSeconds = bug.Bug{
 	Name:     "redlock-rb-seconds",
