@@ -107,7 +107,7 @@ func TestPlansKeepToWholeMicroseconds(t *testing.T) {
 	})
 }
 
-// whole reports whether all times of an action are whole microseconds.
+// whole reports whether an action's times, except Linger and Away, are whole microseconds.
 func whole(a Action) bool {
 	return !slices.ContainsFunc([]time.Duration{a.At, a.Delay, a.By, a.For, a.Limit, a.Offset}, func(d time.Duration) bool {
 		return d%time.Microsecond != 0

@@ -14,9 +14,9 @@ import (
 // lastMoment is the time from an action's latest start (By) until the action gives up.
 const lastMoment = 500 * time.Nanosecond
 
-// healing is the maximum duration of a heal on any clock, not counting Action.Away. It
-// covers a second failover attempt by Sentinels, and the longest time that an undo waits
-// for a fault's consequences.
+// healing is the maximum duration of a heal, on virtual and on real time, not counting Action.Away.
+// It covers a second failover attempt by Sentinels, and the longest time that an undo waits for a
+// fault's consequences.
 const healing = 25 * time.Second
 
 // Run carries the plan out and returns when every action has ended. Each action is a window in the
