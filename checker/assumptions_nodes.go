@@ -54,8 +54,8 @@ func (rp *replay) message(what account.What, pos int) account.Fact {
 	return account.Fact{What: what, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: rp.call(pos)}
 }
 
-// unanswering describes a command that did not arrive, arrived too late, or got no reply.
-// It returns nil if the command was answered or its sender crashed.
+// unanswering describes why a command got no reply: it never arrived, it arrived too late, or its
+// reply never came. It returns nil if the command was answered or its sender crashed.
 func (rp *replay) unanswering(pos int) *account.Assumption {
 	c := rp.Commands[pos]
 	switch {

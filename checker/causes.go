@@ -49,11 +49,10 @@ type reason struct {
 	cause Cause
 	why   account.Fact
 	cmds  []int           // places in the log of the commands that show the cause
-	first *keyspace.Grant // the other client's grant, which mostly had ended
+	first *keyspace.Grant // the grant of the client that had the lock first; mostly it had ended
 }
 
-// of returns the reason with the given grant as the one that ended (r.first), unless r.first is
-// already set.
+// of sets r.first to the given grant, unless r.first is already set, and returns the reason.
 func (r reason) of(first *keyspace.Grant) reason {
 	if r.first == nil {
 		r.first = first
@@ -359,8 +358,8 @@ func (rp *replay) deed(what account.What, client, cmd int, at time.Duration, on 
 //   - The first party sent the command before the acquire of this grant: late-command.
 //   - The first party sent the command later: a race, unless entryGone has another cause.
 //   - An acquire of another client sent the command and had already ended: late-command.
-//   - An acquire of another client, or a reaper, removed a grant that it took for stale: a takeover, whose
-//     cause tookOver or takenOver finds.
+//   - An acquire of another client, or a command outside of operations (a reaper's), removed a grant as
+//     stale: a takeover, whose cause tookOver or takenOver finds.
 //   - Another client sent any other command, late or not: foreign delete.
 func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := rp.Commands[end.Cmd]

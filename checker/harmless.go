@@ -11,14 +11,15 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file finds grants that keep nobody out: notes that a lock keeps beside itself, and
-// shares in a count that every client may raise.
+// This file finds grants that keep nobody out: a lock's notes, such as its last owner, and shares in
+// a count that every client may raise.
 
-// keepsNobodyOut reports whether the grant is a share in a count that every client may
-// raise, or stands in a record beside the lock.
+// keepsNobodyOut reports whether the grant is a share in a count that every client may raise, or
+// stands in a record.
 func (rp *replay) keepsNobodyOut(g *keyspace.Grant) bool { return rp.isShared(g) || rp.isRecord(g) }
 
-// keyKeepsNobodyOut reports whether the key carries grants and none of them keeps anybody out.
+// keyKeepsNobodyOut reports whether grants stand in the key at the end of the trial, and none of
+// them keeps anybody out.
 func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 	any := false
 	for _, g := range rp.Grants {
@@ -32,9 +33,9 @@ func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 	return any
 }
 
-// records returns the places in which a lock keeps notes beside itself, such as the last
-// client that asked or the number of requests. Every client writes to these places. So a
-// command that overwrites a record ends nobody's grant, and a record keeps nobody out.
+// records returns the places that hold notes of a lock instead of the lock itself, such as the last
+// client that asked or the number of requests. Every client writes to these places. So a command
+// that overwrites a record ends nobody's grant, and a record keeps nobody out.
 //
 // A place is a record if all of these are true:
 //

@@ -12,7 +12,7 @@ import (
 
 // leftover is a key of a lock that a post-mortem found.
 type leftover struct {
-	blocks  bool // the key is on so many nodes that no client gets in
+	blocks  bool // clients are kept out: on one node (leftOn), or on so many that none gets in (leftovers)
 	forever bool // nothing will ever remove the key
 	cause   Cause
 	why     []account.Fact

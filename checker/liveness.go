@@ -100,7 +100,7 @@ type wait struct {
 	client      int
 	lock        string
 	mode        history.Mode
-	from, until time.Duration // from the first attempt to the grant or the end of the last attempt
+	from, until time.Duration // from the first attempt, or the healing if that is later, to the grant or the last attempt's end
 	in          bool          // the wait ended with a grant
 	ops         []int         // invocations of its attempts
 }
@@ -184,9 +184,9 @@ func (rp *replay) lastOfTheHung() time.Duration {
 	return last
 }
 
-// margin returns the time that one turn of every client takes. This is the number of
-// clients times the sum of three times in the history: the longest hold, the longest gap
-// between two attempts, and the longest round trip.
+// margin returns the time that one turn of every client takes. This is the number of clients times
+// the sum of three times in the history: the longest hold that a release ended, the longest gap
+// between two attempts, and the longest round trip after the healing.
 func (rp *replay) margin(healed time.Duration) time.Duration {
 	var hold, retry, trip time.Duration
 	clients := map[int]bool{}
