@@ -97,12 +97,14 @@ func listed(orphans, stuck []Finding) []Finding {
 
 // wait is one living client's wait for one lock after the healing.
 type wait struct {
-	client      int
-	lock        string
-	mode        history.Mode
-	from, until time.Duration // from the first attempt, or the healing if that is later, to the grant or the last attempt's end
-	in          bool          // the wait ended with a grant
-	ops         []int         // invocations of its attempts
+	client int
+	lock   string
+	mode   history.Mode
+	// from is the first attempt or, if that is later, the healing. until is the grant or the end of the
+	// last attempt.
+	from, until time.Duration
+	in          bool  // the wait ended with a grant
+	ops         []int // invocations of its attempts
 }
 
 // afterHealing judges the liveness phase. If a client got in late, and one of the findings in orphans
