@@ -12,9 +12,10 @@ import (
 )
 
 // classifyFindings finds the causes of unclassified findings. Most findings have two parties: the
-// client that was granted the lock first, and the client that was let in beside it. The cause is how
-// the first party's grant ended before the second party's grant. A finding with several causes
-// becomes several findings. A finding without a known cause stays unclassified.
+// client that was granted the lock first, and the client that was granted it while the first still
+// believed that it held it. The cause is how the first party's grant ended before the second party's
+// grant. A finding with several causes becomes several findings. A finding without a known cause
+// stays unclassified.
 func classifyFindings(file *Case, fs []Finding) []Finding {
 	rp, err := file.replay()
 	if err != nil {
@@ -44,7 +45,8 @@ func classifyFindings(file *Case, fs []Finding) []Finding {
 	return classified
 }
 
-// reason explains why one client was let in beside another on one node.
+// reason explains why one node granted the lock to the second party although the first party held
+// it.
 type reason struct {
 	cause Cause
 	why   account.Fact
@@ -235,7 +237,7 @@ func (rp *replay) onDifferentNodes(a, b []*keyspace.Grant) reason {
 		account.Fact{What: account.ByOtherNodes, Clients: []int{first.Client, second.Client}, Count: len(a), Of: len(b)})
 }
 
-// byTwoPrimaries explains two grants that two primaries made at the same time.
+// byTwoPrimaries explains two grants that two primaries made while both served clients.
 func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	p := rp.SplitBrainOf(first.Node, second.Node, second.Seq)
 	if p == nil {
@@ -358,8 +360,8 @@ func (rp *replay) deed(what account.What, client, cmd int, at time.Duration, on 
 //   - The first party sent the command before the acquire of this grant: late-command.
 //   - The first party sent the command later: a race, unless entryGone has another cause.
 //   - An acquire of another client sent the command and had already ended: late-command.
-//   - An acquire of another client, or a command outside of operations (a reaper's), removed a grant as
-//     stale: a takeover, whose cause tookOver or takenOver finds.
+//   - An acquire of another client, or a reaper, removed a grant as stale: a takeover, whose cause tookOver or
+//     takenOver finds.
 //   - Another client sent any other command, late or not: foreign delete.
 func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := rp.Commands[end.Cmd]

@@ -73,8 +73,8 @@ func brokeDown(ops []history.Op) (history.Op, bool) {
 // operation certainly did what the client had asked for. The honest completion is ok, or info if
 // the client cannot know. Where the evidence is not certain, there is no finding.
 
-// falseAnswers returns the operations that were completed with fail although they had taken
-// effect, in order of time.
+// falseAnswers returns findings about the operations that were completed with fail although they had
+// taken effect, in order of time.
 func (rp *replay) falseAnswers() (findings []Finding) {
 	if _, blind := rp.Blind(); blind {
 		return nil

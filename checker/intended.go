@@ -20,8 +20,8 @@ import (
 // lockAtLeastFor). The key then belongs to nobody, and keeps others out until it expires. rests is true if:
 //
 //   - The release succeeded.
-//   - The release set the key's present TTL, which ends no later than the TTL before. A key that keeps its
-//     earlier TTL was not released, whatever its value.
+//   - The release set or removed the key's TTL, and did not make the key certainly last longer than every
+//     TTL before. A key that keeps its earlier TTL was not released, whatever its value.
 //   - The client has no standing grant in the same place from an attempt that was refused, or whose
 //     outcome is unknown. Otherwise the release may have left only that grant.
 //   - The grant is no share of a count that the release lowered to a number above zero. Such a release

@@ -112,7 +112,7 @@ const (
 	HarmWork     Harm = "work"     // the guarded resource took damage, seen at Finding.To
 	HarmFence    Harm = "fence"    // fencing tokens did not grow, seen at Finding.To
 	HarmGrant    Harm = "grant"    // a command ended or changed another owner's grant
-	HarmReentry  Harm = "reentry"  // a client re-entered a lock that it believed to hold
+	HarmReentry  Harm = "reentry"  // nested acquires or releases of a reentrant lock went wrong
 	HarmEnd      Harm = "end"      // the code under test ended the trial
 	HarmAnswer   Harm = "answer"   // an operation denied what its commands had done, seen at Finding.To
 	HarmBlockage Harm = "blockage" // no client got the lock from Finding.From to Finding.To
