@@ -254,7 +254,7 @@ func (rp *replay) aheadUntil(event history.Op) time.Duration {
 	return rp.End
 }
 
-// counterLost explains where the fence counter was lost between two grants. It returns the commands
+// counterLost explains how the fence counter was lost between two grants. It returns the commands
 // that made the grants, and the broken assumption. The assumption is nil if no node event explains
 // the loss: then the recipe counts wrongly.
 func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *account.Assumption) {

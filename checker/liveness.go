@@ -282,8 +282,8 @@ type round struct {
 	free, lasted time.Duration // how long the lock was free during the wait, and how long the wait lasted
 }
 
-// wentRound reports whether the lock was granted to other clients while all clients in waits
-// waited for long enough.
+// wentRound reports whether the lock was granted to other clients during the time in which all
+// clients in waits waited. It returns false if this time ends before bound.
 func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {

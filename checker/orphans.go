@@ -194,9 +194,9 @@ func (rp *replay) countUnits() int {
 }
 
 // orphanAt reports whether the grant was an orphan at the contact: its owner did not attend to it,
-// or the owner's acquire was still open when the key expired. No orphan is a grant that a release
-// left in place on purpose, that a client picked up after it was handed the grant, or that is the
-// entry of a waiting client.
+// or the owner's acquire was still open when the key expired. A grant is no orphan if a release left
+// it in place on purpose, if it was handed to a client that took it up, or if it is the entry of a
+// waiting client.
 func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if _, isAcquire := rp.Acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
 		return false // a release left the value to let the next client in

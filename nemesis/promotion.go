@@ -36,8 +36,7 @@ func unreplicated(w World) Unsupported {
 	return Unsupported{}
 }
 
-// withReplicas is the Topologies of faults that need a replica: independent nodes have
-// none.
+// withReplicas is the Fault.Topologies of faults that need a replica: independent nodes have none.
 func withReplicas(t locks.Topology) []testbed.Topology {
 	if t != locks.Single && t != locks.Replicated {
 		return nil
