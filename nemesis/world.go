@@ -39,7 +39,7 @@ type World struct {
 	// KeyLife is the longest life of a granted key in the probe trial (see the function KeyLife);
 	// 0 = keys never expire.
 	KeyLife time.Duration  `json:"keyLife,omitempty"`
-	Claims  history.Claims `json:"claims"` // the recipe's
+	Claims  history.Claims `json:"claims"` // the recipe's claims
 }
 
 // check refuses a world in which no plan could be made.

@@ -119,7 +119,7 @@ type Granted struct {
 	Node    string        `json:"node"`
 	Key     string        `json:"key"`
 	Place   string        `json:"place,omitempty"`
-	Command *int          `json:"command,omitempty"` // the index of the command in the log
+	Command *int          `json:"command,omitempty"` // the index of the command in the log; nil if unknown
 	At      time.Duration `json:"at"`
 	Until   time.Duration `json:"until,omitempty"` // 0 if the grant outlived the history
 	Ended   Ending        `json:"ended,omitempty"`
