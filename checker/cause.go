@@ -9,7 +9,7 @@ type Cause string
 const (
 	Race           Cause = "race"            // the protocol itself granted the lock twice
 	ForeignDelete  Cause = "foreign-delete"  // another client's command removed or replaced the holder's key
-	ForeignRenewal Cause = "foreign-renewal" // another client's command changed the TTL of the holder's key
+	ForeignRenewal Cause = "foreign-renewal" // a client that did not hold the lock changed the key's TTL
 	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped or renewed too late
 	LeaseOutlived  Cause = "lease-outlived"  // the lease ended while its holder still worked
 	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for

@@ -145,7 +145,7 @@ func TestChaosIsAnotherOneForEachTrial(t *testing.T) {
 		plans[asJSON(p[0].timing())+p[0].Idea] = true
 	}
 	for _, f := range disturbances {
-		// The recipe has no scripts, and the topology has no slots.
+		// The world has no scripts and no slots.
 		if f.Name != scriptFlush.Name && f.Name != slotMigration.Name && !met[f.Name] {
 			t.Errorf("%s is in none of 60 plans", f.Name)
 		}
