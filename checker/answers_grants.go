@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// neededKeys returns, for each lock and mode, the keys in which every successful acquire has a
-// grant. An attempt with a grant in only some of these keys did not take the lock.
+// neededKeys returns, for each lock and mode, the keys in which every successful acquire that made
+// grants has one. An attempt with a grant in only some of these keys did not take the lock.
 func (rp *replay) neededKeys() map[evidence.Owner]map[string]bool {
 	needed := map[evidence.Owner]map[string]bool{}
 	for i := range rp.Pairing.All {
@@ -81,9 +81,9 @@ func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (denied d
 }
 
 // stoodWhenDenied reports whether the acquire's own command made the grant, and the grant certainly
-// stood when the acquire was answered. The grant must be a part of the lock, and not stand beside
-// it. If a later acquire of the client relied on the grant's value, the grant was only the client's
-// entry in a queue.
+// stood when the acquire was answered. A grant that keeps nobody out, that cannot be told from
+// others, or that is an entry in a queue does not count. A grant is such an entry if a later
+// operation relied on the grant's value.
 func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waitingKeys()[g.Key] {
 		return false
@@ -226,7 +226,7 @@ func (rp *replay) alike(a, b int) bool {
 	return rp.bare(a) == rp.bare(b)
 }
 
-// bare returns the name of a command, in capitals.
+// bare returns the name of a command, in capitals; "" if it has none.
 func (rp *replay) bare(pos int) string {
 	if args := rp.Commands[pos].Args; len(args) > 0 {
 		return strings.ToUpper(string(args[0]))

@@ -104,8 +104,8 @@ func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
 }
 
 // lapsed returns the time at which the lease behind the grant was over. If the key expired, that is
-// the time of expiry. Otherwise it is the time at which the grant was overwritten or removed, but
-// no later than the end of the claimed lease.
+// the time of expiry. Otherwise it is the end of the claimed lease or, if that was earlier, the time
+// at which the grant was overwritten or removed.
 func (rp *replay) lapsed(l *keyspace.Grant) time.Duration {
 	lease := l.At.Lo + rp.Claims.TTL
 	switch {

@@ -54,8 +54,8 @@ func (rp *replay) message(what account.What, pos int) account.Fact {
 	return account.Fact{What: what, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: rp.call(pos)}
 }
 
-// unanswering describes a command that did not arrive, arrived too late, or got no reply.
-// It returns nil if the command was answered or its sender crashed.
+// unanswering describes why a command got no reply: it never arrived, it arrived too late, or its
+// reply never came. It returns nil if the command was answered or its sender crashed.
 func (rp *replay) unanswering(pos int) *account.Assumption {
 	c := rp.Commands[pos]
 	switch {
@@ -254,7 +254,7 @@ func (rp *replay) aheadUntil(event history.Op) time.Duration {
 	return rp.End
 }
 
-// counterLost explains where the fence counter was lost between two grants. It returns the commands
+// counterLost explains how the fence counter was lost between two grants. It returns the commands
 // that made the grants, and the broken assumption. The assumption is nil if no node event explains
 // the loss: then the recipe counts wrongly.
 func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *account.Assumption) {

@@ -7,10 +7,10 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// bruteForce decides exclusion beside the sweep and porcupine, straight from the definition: at
+// bruteForce decides exclusion without the sweep and porcupine, straight from the definition: at
 // every nanosecond it counts the clients that believe they hold the lock. It uses neither holds nor
-// spans nor overlaps. It returns the locks that more clients held at once than Claims.Permits
-// allows (one, if that is 0).
+// spans nor overlaps. It returns the locks that more clients held at once than Claims.Permits allows
+// (one, if that is 0).
 func bruteForce(e history.Evidence) map[string]bool {
 	e.Ops = NewCase(e).Ops // here a release without a mode gets the mode of its acquire
 	s := bruteState{
@@ -39,9 +39,9 @@ func bruteForce(e history.Evidence) map[string]bool {
 	return violated
 }
 
-// bruteFences decides fencing beside the sweep and porcupine, straight from the definition: it
-// compares every two entries. It returns the locks with a wrong fence: one that is below 1, given
-// to two owners, or smaller than a fence that came before.
+// bruteFences decides fencing without the sweep and porcupine, straight from the definition: it
+// compares every two entries. It returns the locks with a wrong fence: one that is below 1, given to
+// two owners, or smaller than a fence that came before.
 func bruteFences(e history.Evidence) map[string]bool {
 	violated := map[string]bool{}
 	fence := func(op history.Op) int64 { return op.Lease.Fence }

@@ -8,10 +8,10 @@ type Cause string
 // The values of Cause. The table causes has the texts of each cause.
 const (
 	Race           Cause = "race"            // the protocol itself granted the lock twice
-	ForeignDelete  Cause = "foreign-delete"  // another client's DEL freed the lock under its holder
-	ForeignRenewal Cause = "foreign-renewal" // another client's EXPIRE prolonged the lease
+	ForeignDelete  Cause = "foreign-delete"  // another client's command removed or replaced the holder's key
+	ForeignRenewal Cause = "foreign-renewal" // a client that did not hold the lock changed the key's TTL
 	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped or renewed too late
-	LeaseOutlived  Cause = "lease-outlived"  // the key expired while its holder still worked
+	LeaseOutlived  Cause = "lease-outlived"  // the lease ended while its holder still worked
 	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for
 	LongLease      Cause = "long-lease"      // the key's TTL was longer than the claimed lease
 	ServerLostKey  Cause = "server-lost-key" // a node lost the key: failover, restart, eviction

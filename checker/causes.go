@@ -12,9 +12,10 @@ import (
 )
 
 // classifyFindings finds the causes of unclassified findings. Most findings have two parties: the
-// client that was granted the lock first, and the client that was let in beside it. The cause is how
-// the first party's grant ended before the second party's grant. A finding with several causes
-// becomes several findings. A finding without a known cause stays unclassified.
+// client that was granted the lock first, and the client that was granted it while the first still
+// believed that it held it. The cause is how the first party's grant ended before the second party's
+// grant. A finding with several causes becomes several findings. A finding without a known cause
+// stays unclassified.
 func classifyFindings(file *Case, fs []Finding) []Finding {
 	rp, err := file.replay()
 	if err != nil {
@@ -44,16 +45,16 @@ func classifyFindings(file *Case, fs []Finding) []Finding {
 	return classified
 }
 
-// reason explains why one client was let in beside another on one node.
+// reason explains why one node granted the lock to the second party although the first party held
+// it.
 type reason struct {
 	cause Cause
 	why   account.Fact
 	cmds  []int           // places in the log of the commands that show the cause
-	first *keyspace.Grant // the other client's grant, which mostly had ended
+	first *keyspace.Grant // the grant of the client that had the lock first; mostly it had ended
 }
 
-// of returns the reason with the given grant as the one that ended (r.first), unless r.first is
-// already set.
+// of sets r.first to the given grant, unless r.first is already set, and returns the reason.
 func (r reason) of(first *keyspace.Grant) reason {
 	if r.first == nil {
 		r.first = first
@@ -236,7 +237,7 @@ func (rp *replay) onDifferentNodes(a, b []*keyspace.Grant) reason {
 		account.Fact{What: account.ByOtherNodes, Clients: []int{first.Client, second.Client}, Count: len(a), Of: len(b)})
 }
 
-// byTwoPrimaries explains two grants that two primaries made at the same time.
+// byTwoPrimaries explains two grants that two primaries made while both served clients.
 func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	p := rp.SplitBrainOf(first.Node, second.Node, second.Seq)
 	if p == nil {
@@ -359,8 +360,8 @@ func (rp *replay) deed(what account.What, client, cmd int, at time.Duration, on 
 //   - The first party sent the command before the acquire of this grant: late-command.
 //   - The first party sent the command later: a race, unless entryGone has another cause.
 //   - An acquire of another client sent the command and had already ended: late-command.
-//   - An acquire of another client, or a reaper, removed a grant that it took for stale: a takeover, whose
-//     cause tookOver or takenOver finds.
+//   - An acquire of another client, or a reaper, removed a grant as stale: a takeover, whose cause tookOver or
+//     takenOver finds.
 //   - Another client sent any other command, late or not: foreign delete.
 func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := rp.Commands[end.Cmd]

@@ -73,8 +73,8 @@ func brokeDown(ops []history.Op) (history.Op, bool) {
 // operation certainly did what the client had asked for. The honest completion is ok, or info if
 // the client cannot know. Where the evidence is not certain, there is no finding.
 
-// falseAnswers returns the operations that were completed with fail although they had taken
-// effect, in order of time.
+// falseAnswers returns findings about the operations that were completed with fail although they had
+// taken effect, in order of time.
 func (rp *replay) falseAnswers() (findings []Finding) {
 	if _, blind := rp.Blind(); blind {
 		return nil
@@ -208,9 +208,9 @@ func (rp *replay) removalDenied(p *history.Pair, h *Hold) (denied deniedEffects)
 	return denied
 }
 
-// removedBy reports whether the grant was gone at the time in the parameter by. It returns the command that
-// removed the grant, or that handed the grant's place to another client. cmd is -1 if another client had
-// overwritten the grant before, if something else ended the grant, or if the grant still stood.
+// removedBy reports whether the grant was gone by the given time. It returns the command that
+// removed the grant, or that handed the grant's place to another client. cmd is -1 if another client
+// had overwritten the grant before, if something else ended the grant, or if the grant still stood.
 func (rp *replay) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone bool) {
 	for o := g; o.Over != nil; o = o.Over {
 		if o.Over.Client == g.Client {

@@ -22,8 +22,10 @@
 //   - A grant is an orphan if no living client attends to its lock. An orphan is overdue if it
 //     keeps other clients out for longer than the recipe claims. A leftover is a key that a refused
 //     attempt left behind, or that a post-mortem found.
-//   - A record is a place in which a lock keeps notes beside itself, such as the last client
+//   - A reaper sends commands outside of operations that remove grants whose leases have ended.
+//   - A record is a place with a note of the lock instead of the lock itself, such as the last client
 //     that asked. A record keeps nobody out.
-//   - A stall is a time for which the harness itself was not scheduled. A finding that a stall may
-//     have caused is doubtful: the verdict keeps the finding, but it does not count.
+//   - A stall is a time for which the harness itself was not scheduled, or held a client while it
+//     struck or healed. A finding that a stall may have caused is doubtful: the verdict keeps the
+//     finding, but it does not count.
 package checker

@@ -19,8 +19,9 @@ type fencedGrant struct {
 	lock  string
 	owner int
 	fence int64
-	// invoke and reply bound the time of the grant, as ranks: see rankGrants. The bounds are
-	// instants on the node if the keys show it, otherwise those of the history's entries.
+	// invoke and reply bound the time of the grant, as ranks: see rankGrants. If the keys show when
+	// the node made the grant, both bounds are that instant. Otherwise they are the invocation and
+	// the reply in the history.
 	invoke, reply int
 	made          time.Duration // the time of the grant on the node; 0 if unknown
 	entry         *history.Pair
@@ -262,7 +263,8 @@ func sweepFences(c history.Claims, given fences) []regress {
 }
 
 // sweepGrants goes through the grants of a lock in order. It compares the fence of each grant with
-// the greatest fence among the grants that were answered before this grant was invoked.
+// the greatest fence among the grants that were answered before this grant was invoked, and with
+// equal fences of other owners.
 func sweepGrants(c history.Claims, grants []fencedGrant) []regress {
 	answered := slices.Clone(grants)
 	slices.SortFunc(answered, func(a, b fencedGrant) int { return cmp.Compare(a.reply, b.reply) })

@@ -11,14 +11,15 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file finds grants that keep nobody out: notes that a lock keeps beside itself, and
-// shares in a count that every client may raise.
+// This file finds grants that keep nobody out: a lock's notes, such as its last owner, and shares in
+// a count that every client may raise.
 
-// keepsNobodyOut reports whether the grant is a share in a count that every client may
-// raise, or stands in a record beside the lock.
+// keepsNobodyOut reports whether the grant is a share in a count that every client may raise, or
+// stands in a record.
 func (rp *replay) keepsNobodyOut(g *keyspace.Grant) bool { return rp.isShared(g) || rp.isRecord(g) }
 
-// keyKeepsNobodyOut reports whether the key carries grants and none of them keeps anybody out.
+// keyKeepsNobodyOut reports whether grants stand in the key at the end of the trial, and none of
+// them keeps anybody out.
 func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 	any := false
 	for _, g := range rp.Grants {
@@ -32,13 +33,14 @@ func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 	return any
 }
 
-// records returns the places in which a lock keeps notes beside itself, such as the last
-// client that asked or the number of requests. Every client writes to these places. So a
-// command that overwrites a record ends nobody's grant, and a record keeps nobody out.
+// records returns the places that hold notes of a lock instead of the lock itself, such as the last
+// client that asked or the number of requests. Every client writes to these places. So a command
+// that overwrites a record ends nobody's grant, and a record keeps nobody out.
 //
 // A place is a record if all of these are true:
 //
-//   - A refused acquire left its own grant in the place, over or beside another client's grant.
+//   - A refused acquire left its own grant in the place: it overwrote another client's grant, or added
+//     a share to other shares.
 //   - The acquire met a holder's grant in another place of the same node and did not end that
 //     grant. So that other place refused the acquire.
 //   - That other place is the lock. It was empty whenever a grant was made in it, unlike a record
@@ -152,7 +154,7 @@ func (rp *replay) passedOn(g *keyspace.Grant) bool {
 }
 
 // isTheLock reports whether the place holds a count that itself refused other clients: no acquire
-// succeeded with a share there beside or over another client's share.
+// succeeded there by adding a share to other shares, or by overwriting another client's share.
 func (rp *replay) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bool {
 	counts := false
 	for _, g := range rp.Grants {
@@ -195,8 +197,8 @@ func (rp *replay) refusedElsewhere(g *keyspace.Grant) bool {
 	})
 }
 
-// foundEmpty reports whether no acquire ever put a grant over or beside another client's grant in
-// the place of o.
+// foundEmpty reports whether, in the place of o, no acquire ever overwrote another client's grant or
+// added a share to other shares.
 func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 	return !slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool {
 		if g.Key != o.Key || g.Place != o.Place {
@@ -300,8 +302,8 @@ func (rp *replay) isShared(g *keyspace.Grant) bool {
 	return rp.shared[g.KeyPlace()]
 }
 
-// idleBeside reports whether the grant is a refused share beside a granted share. Then only the
-// granted share kept others out.
+// idleBeside reports whether the grant is a refused share, and the contact also met a granted share.
+// Then only the granted share kept others out.
 func idleBeside(g *keyspace.Grant, m keyspace.Contact) bool {
 	return g.Refused && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool { return !o.Refused })
 }

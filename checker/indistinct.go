@@ -70,8 +70,9 @@ func (rp *replay) severalInOne(u *indistinctGrants) {
 	}
 }
 
-// carriesOn reports whether the strike's new value has all parts that the holder had added
-// to the old value, and other parts as well.
+// carriesOn reports whether the strike's new value has all parts that the holder had added to the
+// old value, and other parts as well. It is also true if the command only sets some bits of the
+// value.
 func (rp *replay) carriesOn(s keyspace.Strike, g *keyspace.Grant) bool {
 	if args := rp.Commands[s.Cmd].Args; len(args) > 0 && bitwise[strings.ToUpper(string(args[0]))] {
 		return true

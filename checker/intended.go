@@ -20,10 +20,10 @@ import (
 // lockAtLeastFor). The key then belongs to nobody, and keeps others out until it expires. rests is true if:
 //
 //   - The release succeeded.
-//   - The release set the key's present TTL, which ends no later than the TTL before. A key that keeps its
-//     earlier TTL was not released, whatever its value.
-//   - No other attempt of the same client, unless it succeeded, has a grant in the same place. Otherwise
-//     the release may have left only that grant.
+//   - The release set or removed the key's TTL, and did not make the key certainly last longer than every
+//     TTL before. A key that keeps its earlier TTL was not released, whatever its value.
+//   - The client has no standing grant in the same place from an attempt that was refused, or whose
+//     outcome is unknown. Otherwise the release may have left only that grant.
 //   - The grant is no share of a count that the release lowered to a number above zero. Such a release
 //     removed only its own share.
 func (rp *replay) rests(g *keyspace.Grant, at time.Duration) bool {
@@ -133,12 +133,13 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 	return true
 }
 
-// asks reports whether the client was alive and asked for the lock at t: an attempt was open, or t was
-// between a refused attempt and the client's next attempt, which followed within the lease time.
+// asks reports whether the client was alive and asked for the lock at t: an attempt was open, or t
+// was between an attempt that did not succeed and the client's next attempt, which followed within
+// the lease time.
 func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
 	if rp.asking == nil {
 		rp.asking = map[evidence.Owner][]evidence.Interval{}
-		refused := map[evidence.Owner]bool{} // the owner's last attempt was refused
+		refused := map[evidence.Owner]bool{} // the owner's last attempt did not succeed
 		for i := range rp.Pairing.All {
 			p := &rp.Pairing.All[i]
 			if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire {

@@ -16,9 +16,9 @@ import (
 // command at place pos ended the first party's grant because the sender of the command considered the
 // grant stale.
 //
-// If the sender had last read the value of an older grant, the cause is a race. If it had
-// read this grant, there are three explanations: a client's clock was wrong, the first
-// party's clock reading was old when it arrived, or the lease had really ended.
+// If the sender had last read the value of an older grant, the cause is a race. If it had read this
+// grant, the lease had really ended, a client's clock was wrong, or the first party's clock reading
+// was old when it arrived. If none of these is true, the cause is a race too.
 func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 	c := rp.Commands[pos]
 	at := rp.Ran(pos)

@@ -47,9 +47,9 @@ func (rp *replay) copiedAsOf(g *keyspace.Grant) time.Duration {
 	return asOf
 }
 
-// putOffElsewhere explains a grant whose lease had ended on the node of the command at
-// place pos but not on another node that had the grant. On the other node, the owner had
-// prolonged the lease, or its turn in a queue had come after the nodes were parted.
+// putOffElsewhere explains a grant whose lease had ended on the node of the command at place pos but
+// not on another node that had the grant. On the other node, the owner had prolonged the lease, or
+// its turn in a queue had come after the split between the two nodes.
 func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool) {
 	at := rp.Ran(pos).Lo
 	runs := func(since time.Duration) bool { return since <= at && at-since < rp.Claims.TTL-termSlack }

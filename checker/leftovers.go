@@ -12,7 +12,7 @@ import (
 
 // leftover is a key of a lock that a post-mortem found.
 type leftover struct {
-	blocks  bool // the key is on so many nodes that no client gets in
+	blocks  bool // clients are kept out: on one node (leftOn), or on so many that none gets in (leftovers)
 	forever bool // nothing will ever remove the key
 	cause   Cause
 	why     []account.Fact
@@ -191,9 +191,9 @@ func (rp *replay) gaveUp(client int, lock string) bool {
 // three lease times after the grant.
 const endless = 4
 
-// hangingOn reports whether the grant's owner hangs in its work for ever while its process
-// keeps renewing the grant. The renewals have gone on for so long that they will not end,
-// and the grant still keeps others out. last is the last renewal.
+// hangingOn reports whether the grant's owner hangs in its work for ever while its process keeps
+// renewing the grant: the last renewal came endless lease times after the hang or later, and the
+// grant still keeps others out. last is the last renewal.
 func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite, hanging bool) {
 	if l == nil {
 		return last, false

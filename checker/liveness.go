@@ -97,12 +97,14 @@ func listed(orphans, stuck []Finding) []Finding {
 
 // wait is one living client's wait for one lock after the healing.
 type wait struct {
-	client      int
-	lock        string
-	mode        history.Mode
-	from, until time.Duration // from the first attempt to the grant or the end of the last attempt
-	in          bool          // the wait ended with a grant
-	ops         []int         // invocations of its attempts
+	client int
+	lock   string
+	mode   history.Mode
+	// from is the first attempt or, if that is later, the healing. until is the grant or the end of the
+	// last attempt.
+	from, until time.Duration
+	in          bool  // the wait ended with a grant
+	ops         []int // invocations of its attempts
 }
 
 // afterHealing judges the liveness phase. If a client got in late, and one of the findings in orphans
@@ -184,9 +186,9 @@ func (rp *replay) lastOfTheHung() time.Duration {
 	return last
 }
 
-// margin returns the time that one turn of every client takes. This is the number of
-// clients times the sum of three times in the history: the longest hold, the longest gap
-// between two attempts, and the longest round trip.
+// margin returns the time that one turn of every client takes. This is the number of clients times
+// the sum of three times in the history: the longest hold that a release ended, the longest gap
+// between two attempts, and the longest round trip after the healing.
 func (rp *replay) margin(healed time.Duration) time.Duration {
 	var hold, retry, trip time.Duration
 	clients := map[int]bool{}
@@ -280,8 +282,8 @@ type round struct {
 	free, lasted time.Duration // how long the lock was free during the wait, and how long the wait lasted
 }
 
-// wentRound reports whether the lock was granted to other clients while all clients in waits
-// waited for long enough.
+// wentRound reports whether the lock was granted to other clients during the time in which all
+// clients in waits waited. It returns false if this time ends before bound.
 func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {

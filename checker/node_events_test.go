@@ -347,7 +347,7 @@ func TestNobodyDefinitelyHoldsWhatANodeMayHaveLost(t *testing.T) {
 	}
 }
 
-// A list beside the lock records every grant. c0 outlives its lease, and c1 gets the lock. Then a
+// A list in a second key records every grant. c0 outlives its lease, and c1 gets the lock. Then a
 // replica without c1's grant is promoted. c0's entry in the list, which the replica has, does not
 // make the failover the cause of the overlap.
 func TestARecordThatOutlivesItsNodeLetsNobodyIn(t *testing.T) {

@@ -193,9 +193,10 @@ func (rp *replay) countUnits() int {
 	return len(units)
 }
 
-// orphanAt reports whether the grant was an orphan at the contact: its owner did not attend
-// to it, or the owner's acquire was still open when the key expired. A grant that a release
-// left in place on purpose is no orphan.
+// orphanAt reports whether the grant was an orphan at the contact: its owner did not attend to it,
+// or the owner's acquire was still open when the key expired. A grant is no orphan if a release left
+// it in place on purpose, if it was handed to a client that took it up, or if it is the entry of a
+// waiting client.
 func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if _, isAcquire := rp.Acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
 		return false // a release left the value to let the next client in
@@ -245,9 +246,10 @@ func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
 	return false
 }
 
-// outlasted reports whether the grant expired, was taken over by another acquire, or did
-// not end. A takeover counts only if the attempt op was not granted the lock: otherwise
-// this attempt may itself have taken over the grant.
+// outlasted reports whether the grant expired, was taken over by another acquire, or did not end. A
+// grant that did not end counts only if it has a TTL, or if the lock judges by clients' clocks. A
+// takeover counts only if the attempt op was not granted the lock: otherwise this attempt may itself
+// have taken over the grant.
 func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
 	granted := rp.Operation(op).Done() == history.OK
 	switch {

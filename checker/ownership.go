@@ -53,9 +53,10 @@ func ownership(ctx context.Context, f *Case) Verdict {
 	return Verdict{Result: Held}
 }
 
-// groundless finds a hold that rests on no grant in any key; it returns the zero Fact if
-// there is none. If traceless is true, it considers only holds whose acquires changed no key that
-// was seen.
+// groundless finds a hold that rests on no grant in any key; it returns the zero Fact if there is
+// none. It skips re-entries that sent no command while an earlier grant stood, and acquires that
+// stillborn explains. If traceless is true, it considers only holds whose acquires changed no key
+// that was seen.
 func (rp *replay) groundless(traceless bool) account.Fact {
 	for _, h := range rp.Holds {
 		op, ok := rp.Invocation(h.Acquire)

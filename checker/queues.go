@@ -56,12 +56,12 @@ func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 // passages.
 func (rp *replay) isPassage(g *keyspace.Grant) bool { return rp.passages()[g.Key] }
 
-// passages returns the keys out of which acquires take their own entries before they
-// succeed, such as queues beside the lock. No hold rests on such a key: each successful
-// acquire that put something there took it out again, on the node on which it got in, and
-// kept a grant in another key. A string that several clients set, one after another, is no
-// queue: it guards the acquires against each other. In a quorum no key is a passage, since
-// acquires also take back grants that are useless to them.
+// passages returns the keys out of which acquires take their own entries before they succeed, such
+// as queues in keys of their own. No hold rests on such a key: each successful acquire that put
+// something there took it out again, on the node on which it got in, and kept a grant in another
+// key. A string that several clients set, one after another, is no queue: it guards the acquires
+// against each other. In a quorum no key is a passage, since acquires also take back grants that are
+// useless to them.
 func (rp *replay) passages() map[string]bool {
 	if rp.passing != nil {
 		return rp.passing

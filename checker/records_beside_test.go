@@ -19,8 +19,8 @@ func ask(s *story, at float64, client int, token string, how history.Type) {
 	s.done(at+2, client, how)
 }
 
-// A client that overwrites a key beside the lock breaks the lock only if the lock depends
-// on that key.
+// A client that overwrites a second key of a lock breaks the lock only if the lock depends on that
+// key.
 func TestOverwritingARecordBesideTheLockRobsNobody(t *testing.T) {
 	tales(t, []tale{
 		{"a record of who asked last", "set-nx-px", func(s *story) {

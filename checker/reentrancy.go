@@ -52,7 +52,7 @@ type nesting struct {
 	releases   map[string][]history.Pair // by lock, in order of invocation
 	attempts   []history.Pair            // all acquires
 	unanswered map[int]bool              // operations with a command that got no reply
-	nodeEvents []time.Duration           // times at which nodes lost data, or may have lost data
+	nodeEvents []time.Duration           // when a node may have lost data, or a clock of the lock was set
 	parted     []evidence.Interval       // periods with two primaries
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file guards against faults of the harness itself. The harness records when it was
-// not scheduled (FStall). Such a stall may explain later observations: if a client overran
-// its lease because the harness froze, the lock is not at fault. So in a trial with a stall
-// longer than TTL/10, a violation counts only if no delay can cause it. An overlap of holds
-// that is shorter than the longest stall never counts. Faults of the nemesis are no excuse:
-// they pause clients and nodes, never the harness.
+// This file guards against faults of the harness itself. The harness records the times for which it
+// was not scheduled, or held a client while it struck or healed (FStall). Such a stall may explain
+// later observations: if a client overran its lease because the harness froze, the lock is not at
+// fault. So in a trial with a stall longer than TTL/10, a violation counts only if no delay can
+// cause it. An overlap of holds that is shorter than the longest stall never counts. Faults of the
+// nemesis are no excuse: they pause clients and nodes, never the harness.
 //
 // The machine can also keep a node from answering for so long that other nodes take it for
 // dead (FElection). Then no injected fault explains the lost data.
@@ -22,9 +22,9 @@ import (
 // Findings that do not count are kept in Verdict.Doubtful: another run may show them
 // without a stall.
 
-// Stalled returns the longest time for which the harness was not scheduled during the
-// trial. spoilt means that the trial cannot prove a violation: this time is longer than
-// TTL/10, or nodes elected another primary without a fault.
+// Stalled returns the longest stall of the harness in the trial. spoilt means that the trial cannot
+// prove a violation: this stall is longer than TTL/10, or nodes elected another primary without a
+// fault.
 func Stalled(e history.Evidence) (longest time.Duration, spoilt bool) {
 	longest, deposed := stalls(e)
 	return longest, deposed != "" || e.Claims.TTL > 0 && longest > e.Claims.TTL/10

@@ -158,7 +158,7 @@ func TestWhatNobodyHeardDoesNotHideACause(t *testing.T) {
 	}, "exclusion: foreign-delete", "ownership: foreign-delete")
 }
 
-// c1 overwrites the key of c0's grant; the reply is unknown. Then c2 removes the key.
+// c1 tries to overwrite the key of c0's grant; the reply is unknown. Then c2 removes the key.
 func TestWhatIsOverwrittenWithoutAReplyIsTheOverwritersDoing(t *testing.T) {
 	const overwritten, removed, renewed = "ownership: race", "ownership: foreign-delete", "ownership: foreign-renewal"
 	for command, want := range map[string][]string{

@@ -94,10 +94,10 @@ func (rp *replay) eachAskedOften(clients, asked []int) bool {
 	return !slices.ContainsFunc(clients, func(client int) bool { return count[client] < oftenEnough })
 }
 
-// freeSince returns the earliest time after which the lock stayed free up to the time until; it looks only
-// at times from the parameter from on. The lock is free while no client believes that it holds the lock and
-// no node has a key that may belong to the lock. ok is false if there is no such time, or if not everything
-// was seen.
+// freeSince returns the time since which the lock stayed free up to the time until; it is the time
+// from or later. The lock is free while no client believes that it holds the lock and no node has a
+// key that may belong to the lock. ok is false if there is no such time, or if not everything was
+// seen.
 func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Duration, ok bool) {
 	if !rp.Evidence.Watched || len(rp.Unseen) > 0 {
 		return 0, false

@@ -108,14 +108,14 @@ type Harm string
 
 // The kinds of harm that findings show.
 const (
-	HarmOverlap  Harm = "overlap"  // several clients held the lock from Finding.From on
+	HarmOverlap  Harm = "overlap"  // from Finding.From on, several clients believed that they held the lock
 	HarmWork     Harm = "work"     // the guarded resource took damage, seen at Finding.To
 	HarmFence    Harm = "fence"    // fencing tokens did not grow, seen at Finding.To
 	HarmGrant    Harm = "grant"    // a command ended or changed another owner's grant
-	HarmReentry  Harm = "reentry"  // a client re-entered a lock that it believed to hold
+	HarmReentry  Harm = "reentry"  // nested acquires or releases of a reentrant lock went wrong
 	HarmEnd      Harm = "end"      // the code under test ended the trial
 	HarmAnswer   Harm = "answer"   // an operation denied what its commands had done, seen at Finding.To
-	HarmBlockage Harm = "blockage" // no client got the lock from Finding.From to Finding.To
+	HarmBlockage Harm = "blockage" // waiting clients did not get the lock from Finding.From to Finding.To
 )
 
 // HarmOf returns the kind of harm that the oracle's findings with this cause show.

@@ -5,8 +5,8 @@ import "slices"
 // d4 are the items of "Redis distributed read-write lock".
 var d4 = slices.Concat(d4Table, d4Listings)
 
-// readersMixed is a trial without a fault in which one reader's release lets a writer in
-// beside another reader.
+// readersMixed is a trial without a fault in which one reader's release lets a writer in while
+// another reader still reads.
 var readersMixed = shows("rw-two-keys", "none", readWrite, "probe.2-0of3", foreignDelete)
 
 var d4Table = []Item{

@@ -249,7 +249,8 @@ func wins(ran []history.Command) bool {
 	return false
 }
 
-// changeBy returns the key change that a command made.
+// changeBy returns the key change that the command with this Exec made; the zero value if it made
+// none.
 func changeBy(keys []history.KeyChange, exec int) history.KeyChange {
 	for _, k := range keys {
 		if k.Exec == exec && k.By == history.ByCommand {

@@ -124,7 +124,7 @@ func attempt(ctx context.Context, l locks.Lock) (string, error) {
 	return tried(err)
 }
 
-// apart separates two entries, so that their timestamps differ in the millisecond.
+// apart waits between two entries, so that their timestamps differ by a millisecond or more.
 func apart(ctx context.Context) error { return sleep.For(ctx, 2*time.Millisecond) }
 
 func enterTwice(ctx context.Context, on stage) (string, error) {
@@ -227,7 +227,8 @@ func writerDies(ctx context.Context, on stage) (string, error) {
 	return outFor(ctx, on.write[2], on.read[0])
 }
 
-// outFor lets dead acquire the lock, which it never releases, and returns how long waits is kept out.
+// outFor acquires the lock by the handle dead, never releases it, and returns how long the handle
+// waits is kept out.
 func outFor(ctx context.Context, dead, waits locks.Lock) (string, error) {
 	if _, err := dead.TryLock(ctx); err != nil {
 		return "", err

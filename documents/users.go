@@ -25,7 +25,7 @@ type users struct {
 	retry   time.Duration // mean interval between two attempts
 	lasts   time.Duration // how long the users go on
 	timeout time.Duration // the clients' timeout for a reply; 0 = the testbed's own
-	// meanwhile runs beside the users; nil = nothing.
+	// meanwhile runs while the users use the lock; nil = nothing runs.
 	meanwhile func(context.Context, testbed.Env) error
 	// hangs is the number of the client that never leaves its first critical section, from 1; 0 =
 	// none.
@@ -127,8 +127,8 @@ func (u users) client(ctx context.Context, env testbed.Env, i int, end time.Dura
 	return did, nil
 }
 
-// at works in the critical section for the given time. A careful holder stops earlier if the lease
-// ends.
+// at works in the critical section for the given time. A careful holder stops earlier if its lease
+// ends or is lost.
 func (u users) at(ctx context.Context, work time.Duration, lease locks.Lease, c testbed.Client) error {
 	if !u.careful {
 		return sleep.For(ctx, work)
@@ -183,7 +183,7 @@ func (u usage) waits() []time.Duration {
 	return waits
 }
 
-// overlaps counts the grants that came while another client still held the lock.
+// overlaps counts the grants that came while another client was still in its critical section.
 func (u usage) overlaps() int {
 	n := 0
 	for i, g := range u.grants {

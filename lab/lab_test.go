@@ -63,7 +63,8 @@ func readProxies(t *testing.T) []proxy {
 	return p
 }
 
-// member is a node or a Sentinel, with the name and the port that its command announces.
+// member is a node or a Sentinel, with the name and the port that its command announces, and the
+// port on which it serves.
 type member struct{ service, name, port, serves string }
 
 // members returns all nodes and Sentinels. reaches reports whether one member must reach another.

@@ -191,8 +191,9 @@ func (m *mixer) fill(track []Fault) []Action {
 	return all
 }
 
-// vary returns a variation of one of the fault's own actions, or false if no client is left
-// to strike. The action is never longer than its sample, which fits the trial.
+// vary returns a variation of one of the fault's own actions, or false if the fault is deadly and no
+// client is left that may die. Apart from its Away, the action is never longer than its sample,
+// which fits the trial.
 func (m *mixer) vary(f Fault) (Action, bool) {
 	samples := m.samples[f.Name]
 	a := samples[m.r.IntN(len(samples))]
@@ -220,9 +221,10 @@ func (m *mixer) vary(f Fault) (Action, bool) {
 	return a, true
 }
 
-// place decides when an action that varies a sample strikes: when a client reaches the sample's
-// spot for the first or a later time, or at any moment. At any moment, the action strikes the given
-// client.
+// place decides when an action that varies a sample strikes: when a client reaches the sample's spot
+// for the first or a later time, or at any moment. An action at any moment strikes the given client,
+// if its fault strikes clients. An action that does not wait for a command may strike other nodes
+// than the sample.
 func (m *mixer) place(a *Action, f Fault, client int) {
 	aimed := a.Point != nil && a.Point.N > 0 // strikes at a command
 	if a.Point != nil && !a.OneConn && m.r.IntN(3) == 0 {

@@ -107,7 +107,7 @@ func TestPlansKeepToWholeMicroseconds(t *testing.T) {
 	})
 }
 
-// whole reports whether all times of an action are whole microseconds.
+// whole reports whether an action's times, except Linger and Away, are whole microseconds.
 func whole(a Action) bool {
 	return !slices.ContainsFunc([]time.Duration{a.At, a.Delay, a.By, a.For, a.Limit, a.Offset}, func(d time.Duration) bool {
 		return d%time.Microsecond != 0
@@ -145,7 +145,7 @@ func TestChaosIsAnotherOneForEachTrial(t *testing.T) {
 		plans[asJSON(p[0].timing())+p[0].Idea] = true
 	}
 	for _, f := range disturbances {
-		// The recipe has no scripts, and the topology has no slots.
+		// The world has no scripts and no slots.
 		if f.Name != scriptFlush.Name && f.Name != slotMigration.Name && !met[f.Name] {
 			t.Errorf("%s is in none of 60 plans", f.Name)
 		}

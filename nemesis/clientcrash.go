@@ -57,10 +57,10 @@ func drawnCrashes(w World, r *rand.Rand) []Plan {
 	return append(w.rivals(r), d.plans(min(2, w.Clients-1), r)...)
 }
 
-// rivals returns plans in which the holder dies, and the first client to take over its lock stalls
-// half-way until another client has the lock. A takeover sends more commands than any acquire of
-// the probe trial. So the stall comes before the command that follows the probe's last one. Only an
-// acquire of several commands has a takeover.
+// rivals returns at most one plan. In it, the holder dies, and the first client to take over its
+// lock stalls half-way until another client has the lock. A takeover sends more commands than any
+// acquire of the probe trial. So the stall comes before the command that follows the probe's last
+// one. Only an acquire of several commands has a takeover.
 func (w World) rivals(r *rand.Rand) []Plan {
 	calm := w.lastCommand(testbed.Before, testbed.StepAcquire)
 	if w.Clients < 3 || len(w.Nodes) > 1 || len(calm) == 0 || calm[0].n < 2 || w.Claims.Recovery == 0 {

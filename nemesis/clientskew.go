@@ -114,9 +114,10 @@ func (w World) skew(offset time.Duration, client int) move {
 // severalTurns is usually enough time for several clients to get the lock in turn.
 func (w World) severalTurns() time.Duration { return w.TTL + w.TTL/2 }
 
-// namedSkews sets a client's clock ahead and behind. At the beginning of each step the
-// offset is either small or longer than any life of the lock. Before each command, when the
-// client may have read its clock already, the offset is longer than any life.
+// namedSkews sets a client's clock ahead and behind. At the beginning of an acquire, and of each
+// step in which the client believes that it holds the lock, the offset is either small or longer
+// than any life of the lock. Before each command, when the client may have read its clock already,
+// the offset is longer than any life.
 func namedSkews(w World) []Schedule {
 	e, far := w.enumerate(), w.far()
 	set := func(offset time.Duration) func(*Action) {

@@ -115,7 +115,7 @@ func (w World) sequence(moves []move, r *rand.Rand) Plan {
 	return p
 }
 
-// earliest returns the usual earliest start of the move that follows the given moves.
+// earliest returns the usual start of the move that follows the given moves.
 func (w World) earliest(before []move) time.Duration {
 	at := 2 * w.TTL / 5
 	for _, m := range before {

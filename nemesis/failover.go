@@ -13,8 +13,9 @@ import (
 )
 
 // failover stops replication, waits until a client is at a chosen point, kills the primary, and
-// promotes a replica that lacks the latest writes. The proof is the difference between the keys of
-// the old primary and those of the new one.
+// promotes a replica that lacks the latest writes. Where nodes elect a primary, Action.Loss says how
+// the old primary is lost. The proof is the difference between the keys of the old primary and those
+// of the new one.
 var failover = Fault{
 	Name:       "failover",
 	Doc:        "replication lags, the primary is lost, a replica is promoted, clients are moved to it",

@@ -164,7 +164,7 @@ func (f Fault) variants(w World, r *rand.Rand) []Plan {
 	return all
 }
 
-// sameTopology is the Topologies of faults that can strike in every topology.
+// sameTopology is the Fault.Topologies of faults that can strike in every topology.
 func sameTopology(t locks.Topology) []testbed.Topology {
 	switch t {
 	case locks.Single:

@@ -105,8 +105,8 @@ func TestPlansFindWhatTheyAreMadeFor(t *testing.T) {
 	}
 }
 
-// worlds has one recipe for each topology, and for Single a second one whose takeover sends several
-// commands.
+// worlds has one recipe for each of three topologies, and for Single a second one whose takeover
+// sends several commands.
 var worlds = map[string]testbed.Topology{
 	"set-nx-ex-get-del": testbed.Single, "setnx-takeover-del": testbed.Single,
 	"set-nx-px": testbed.Replicated, "redlock": testbed.Independent,

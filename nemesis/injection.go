@@ -72,9 +72,9 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	return name, key
 }
 
-// clients returns the clients that the action strikes. If the action has Others, these are the Others
-// without the client at its Point. Without Others, it is only the client at its Point. If the action has no
-// Point, its Client takes the place of the client at Point.
+// clients returns the clients that the action strikes: its Others without the struck client or, if
+// it has no Others, only the struck client. The struck client is the one that reached Point or, if
+// the action has no Point, its Client.
 func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {
@@ -148,7 +148,7 @@ func clientName(i int) string { return history.ClientName(i) }
 // triggerWait waits for a trigger. The first client that reaches it is held until do has
 // returned; later clients pass.
 type triggerWait struct {
-	hit     chan testbed.Hit // gets the first hit after do has returned
+	hit     chan testbed.Hit // gets the first hit, once do has returned for it
 	cancels []func()
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// A partition cuts clients off from nodes for longer than the lease: either the client at the
-// chosen point or all other clients.
+// A partition cuts clients off from nodes, usually for longer than the lease: the client at the
+// chosen point, all other clients, or each client from a different minority of nodes.
 var (
 	partition = partitionFault(partitionName, "clients and nodes cut from each other, longer than the lease",
 		"#1976d2", testbed.Both)
@@ -61,10 +61,10 @@ func drawnPartitions(w World, r *rand.Rand, direction testbed.Direction) []Plan 
 	return d.plans(2, r)
 }
 
-// namedPartitions cuts off one client, or two, for longer than the lease, at each command and at
-// the beginning of each step in which the client believes that it holds the lock. Some schedules
-// cut one client off only briefly, at each command. Other schedules cut off all clients but the
-// one that holds the lock.
+// namedPartitions cuts off one client, or two, for longer than the lease, at each command and at the
+// beginning of each step in which the client believes that it holds the lock. Some schedules cut one
+// client off only briefly, at each command. Other schedules cut off all clients but the one that
+// holds the lock, or cut off each client from a different minority of nodes.
 func namedPartitions(w World, d testbed.Direction) []Schedule {
 	e := w.enumerate()
 	add := func(l lineup, s spot, part part, variant, idea string, others []int, length time.Duration) {

@@ -152,7 +152,7 @@ func (p Plan) of(f Fault) {
 	}
 }
 
-// wholeMicroseconds truncates all times to microseconds. On virtual time only network
+// wholeMicroseconds truncates all times but Away to microseconds. On virtual time only network
 // events happen at fractions of a microsecond.
 func (p Plan) wholeMicroseconds() {
 	for i := range p {

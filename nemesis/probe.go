@@ -80,9 +80,8 @@ func Scripts(commands []history.Command) bool {
 	})
 }
 
-// KeyLife returns the longest life of a granted key in a fault-free probe trial; 0 = no key
-// expired. If the keys were not observed, it returns the recovery time that the recipe
-// claims.
+// KeyLife returns the longest life of a granted key in a fault-free probe trial; 0 = no granted key
+// had a TTL. If the keys were not observed, it returns the recovery time that the recipe claims.
 func KeyLife(e history.Evidence) (longest time.Duration) {
 	keys := keyspace.Read(e)
 	if _, blind := keys.Blind(); blind {

@@ -36,8 +36,7 @@ func unreplicated(w World) Unsupported {
 	return Unsupported{}
 }
 
-// withReplicas is the Topologies of faults that need a replica: independent nodes have
-// none.
+// withReplicas is the Fault.Topologies of faults that need a replica: independent nodes have none.
 func withReplicas(t locks.Topology) []testbed.Topology {
 	if t != locks.Single && t != locks.Replicated {
 		return nil
@@ -93,17 +92,17 @@ const (
 	Killed Loss = ""        // the primary dies
 	Frozen Loss = "frozen"  // the primary freezes, and resumes when another node is primary
 	CutOff Loss = "cut-off" // nobody reaches the primary until another node is primary
-	// Outvoted: the primary is cut off from the other servers, but not from the clients. The
-	// clients hear late of the new primary; then the old primary dies. The clients' writes to the
-	// old primary since the election are lost, however long the election took.
+	// Outvoted: the primary is cut off from the other servers, but not from the clients. It dies
+	// after the election, and only then do the clients hear of the new primary. The clients' writes
+	// to the old primary since the election are lost, however long the election took.
 	Outvoted Loss = "outvoted"
 	// Forced: an operator promotes a replica of a cluster while its master is alive (CLUSTER
 	// FAILOVER FORCE). The master hears of the election and steps down.
 	Forced Loss = "forced"
 )
 
-// outvote cuts the primary off from all other servers and holds back the news of the
-// election from the clients. The heal delivers the news and kills the old primary.
+// outvote cuts the primary off from all other servers and holds back the news of the election from
+// the clients. The heal waits for the election, kills the old primary and then delivers the news.
 func (s *injection) outvote(ctx context.Context) (heal, error) {
 	primary, err := s.primary()
 	if err != nil {

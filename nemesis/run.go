@@ -14,17 +14,18 @@ import (
 // lastMoment is the time from an action's latest start (By) until the action gives up.
 const lastMoment = 500 * time.Nanosecond
 
-// healing is the maximum duration of a heal on any clock, not counting Action.Away. It
-// covers a second failover attempt by Sentinels, and the longest time that an undo waits
-// for a fault's consequences.
+// healing is the maximum duration of a heal, on virtual and on real time, not counting Action.Away.
+// It covers a second failover attempt by Sentinels, and the longest time that an undo waits for a
+// fault's consequences.
 const healing = 25 * time.Second
 
 // Run carries the plan out and returns when every action has ended. Each action is a window in the
 // history. Run writes the window's invoke entry when the action strikes, and its closing info
 // entry, which has the hits, when the action is healed. An action whose trigger did not come
 // leaves a window with 0 hits. Every fault is healed when Run returns, even if ctx ended early. An
-// error means that the harness (a testbed or a recorder) failed, or that a capability is missing.
-// In the second case the error wraps ErrNotSupported, and nothing was done.
+// error means that the plan is invalid, that a capability is missing, or that the harness (a
+// testbed or a recorder) failed. In the first two cases nothing was done; the error of a missing
+// capability wraps ErrNotSupported.
 func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) error {
 	if err := p.check(env); err != nil {
 		return err

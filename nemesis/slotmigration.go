@@ -54,7 +54,7 @@ var slotMigration = Fault{
 	},
 }
 
-// inCluster is the Topologies of faults that need a cluster's slots: independent nodes have
+// inCluster is the Fault.Topologies of faults that need a cluster's slots: independent nodes have
 // none.
 func inCluster(t locks.Topology) []testbed.Topology {
 	if t != locks.Single && t != locks.Replicated {

@@ -62,8 +62,8 @@ func (w lasting) Split(ctx context.Context, node string, clients []int) (testbed
 	}, err
 }
 
-// The old primary serves until the last client has moved. Until then it executes commands beside
-// the new primary.
+// The old primary serves until the last client has moved. Until then both primaries execute
+// commands.
 func TestASplitLastsUntilAllAreMoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newFakeEnv(t, 2, "n0")

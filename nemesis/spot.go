@@ -193,7 +193,8 @@ func (w World) struck(p testbed.Point) bool {
 	return false
 }
 
-// later returns the spots before the commands of an acquire, without the first command.
+// later returns the spots before the commands of an acquire, without the first command. On
+// independent nodes it leaves out all commands to the first node.
 func (w World) later() []spot {
 	return slices.DeleteFunc(w.boundaries(testbed.Before, testbed.StepAcquire), func(s spot) bool {
 		if len(w.Nodes) == 1 {
@@ -250,8 +251,9 @@ func (w World) slowing() []spot {
 	return slices.Concat(w.later(), w.granted(), begins(testbed.StepHold), w.releases())
 }
 
-// losing returns the spots at which nodes may have keys to lose: all but the one before the
-// first command, when the lock is free.
+// losing returns the spots at which nodes may have keys to lose: before each command but the first,
+// at each reply but a release's, and at the beginning of each step in which a client believes that
+// it holds the lock.
 func (w World) losing() []spot {
 	asks := w.boundaries(testbed.Before)
 	return slices.Concat(asks[min(1, len(asks)):], w.boundaries(testbed.Replied, protocol[:len(protocol)-1]...), believing)

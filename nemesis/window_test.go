@@ -19,7 +19,8 @@ func asJSON(v any) string {
 	return string(text)
 }
 
-// told is an action and the window that the history should have of it, without the window's times.
+// told is an action and the window that the history should record for it, without the window's
+// times.
 type told struct {
 	act    Action
 	nodes  []string // the world's nodes

@@ -39,7 +39,7 @@ type World struct {
 	// KeyLife is the longest life of a granted key in the probe trial (see the function KeyLife);
 	// 0 = keys never expire.
 	KeyLife time.Duration  `json:"keyLife,omitempty"`
-	Claims  history.Claims `json:"claims"` // the recipe's
+	Claims  history.Claims `json:"claims"` // the recipe's claims
 }
 
 // check refuses a world in which no plan could be made.
@@ -71,9 +71,10 @@ func (w World) outlast() time.Duration {
 	return long
 }
 
-// readable returns the minimum duration of a fault that ends when another client has the lock. It is 0
-// unless the lock is a read-write lock. With a read-write lock, the other client may be a second reader
-// beside the struck one, and its grant proves nothing. So the fault outlasts the lease.
+// readable returns the minimum duration of a fault that ends when another client has the lock. It is
+// 0 unless the lock is a read-write lock. With a read-write lock, the other client may be a reader
+// that shares the lock with the struck one, and its grant proves nothing. So the fault outlasts the
+// lease.
 func (w World) readable() time.Duration {
 	if w.Claims.ReadWrite {
 		return w.TTL + w.TTL/10

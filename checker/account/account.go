@@ -47,7 +47,7 @@ type Fact struct {
 	// Count is a number of things, and Of the total: for FreedEarly, the number of releases and of acquires.
 	Count int `json:"count,omitempty"`
 	Of    int `json:"of,omitempty"`
-	// Values are values that were read, or fences. The first client's value is first.
+	// Values are the two values of one read, or fences. The first client's fence is first.
 	Values []int64       `json:"values,omitempty"`
 	Late   bool          `json:"late,omitempty"` // the command arrived after its operation had ended; that operation was invoked at Read
 	Ended  Ending        `json:"ended,omitempty"`
@@ -60,8 +60,8 @@ type Fact struct {
 	// findings that do not count.
 	Example string        `json:"example,omitempty"`
 	Link    *history.Link `json:"link,omitempty"`
-	// Model names the model that operations were checked against; Text is the error text
-	// of the code under test.
+	// Model names the model that operations were checked against; Text is a text to quote, such as
+	// the error of the code under test.
 	Model string `json:"model,omitempty"`
 	Text  string `json:"text,omitempty"`
 }
@@ -119,7 +119,7 @@ type Granted struct {
 	Node    string        `json:"node"`
 	Key     string        `json:"key"`
 	Place   string        `json:"place,omitempty"`
-	Command *int          `json:"command,omitempty"` // the index of the command in the log
+	Command *int          `json:"command,omitempty"` // the index of the command in the log; nil if unknown
 	At      time.Duration `json:"at"`
 	Until   time.Duration `json:"until,omitempty"` // 0 if the grant outlived the history
 	Ended   Ending        `json:"ended,omitempty"`

@@ -11,7 +11,7 @@ const (
 	NoOwnersOrder What = "no-owner-order" // no order fits if only owners may release
 	NoOrderFound  What = "no-order-found" // no order fits; no minimal conflict was found in time
 
-	ExtendedLate What = "extended-late" // an extension succeeded although another client had the lock
+	ExtendedLate What = "extended-late" // an extension succeeded although another client had been granted the lock
 
 	LostUpdate  What = "lost-update"
 	Interleaved What = "interleaved" // an operation came inside another owner's critical section

@@ -1,7 +1,7 @@
 package account
 
-// Reasons why one client was let in beside another, mostly how the other client's grant ended; and
-// reasons why nobody takes a free lock. whyWords has their sentences.
+// Reasons why a client was granted the lock while another held it, mostly how the other client's
+// grant ended; and reasons why nobody takes a free lock. whyWords has their sentences.
 const (
 	ByOtherNodes      What = "by-other-nodes"
 	ByTwoPrimaries    What = "by-two-primaries"

@@ -14,7 +14,7 @@ type Answer string
 const (
 	Legal     Answer = "Ok"
 	Illegal   Answer = "Illegal"
-	Undecided Answer = "Unknown" // the time ran out
+	Undecided Answer = "Unknown" // not known, mostly because the time ran out
 )
 
 // endOf returns the end of the time limit or the deadline of ctx, whichever is earlier.

@@ -63,7 +63,8 @@ type Conflict struct {
 	Last       int   // the place of the operation whose reply made the conflict certain
 	// Minimal is false if the time ran out: then Operations contains only Last.
 	Minimal bool
-	// OwnersOnly: the operations conflict only if clients that do not hold the lock cannot release it.
+	// OwnersOnly: the operations conflict only under the rule that the holder alone can release the
+	// lock.
 	OwnersOnly bool
 	// Anyone: the conflict does not depend on which clients acquire and release.
 	Anyone bool

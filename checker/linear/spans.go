@@ -127,8 +127,8 @@ func clientEventsOf(e history.Evidence) map[int]clientEvents {
 	return events
 }
 
-// note adds an operation to the list, unless the operation never took effect, or took effect only
-// after the client's crash.
+// note adds an operation to the list, unless it is an acquire or an extension that never completed,
+// or it took effect only after the client's crash.
 func (d *ownerOps) note(p *history.Pair, f clientEvents) {
 	counts := p.Invoke
 	if p.Invoke.F != history.FRelease {

@@ -21,7 +21,8 @@ import (
 //   - The loss of a lease that a client noticed: what the lock's keys held for the client then, and the
 //     phase of the fault.
 //
-// Two trials with the same behaviours tested the same things. String returns the behaviour in words.
+// Two trials with the same behaviours count as tests of the same things. String returns the
+// behaviour in words.
 type Behaviour uint16
 
 // The parts of a Behaviour. An unknown name counts as the last one. Codes are stored: whoever changes a

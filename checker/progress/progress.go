@@ -66,7 +66,8 @@ type Measures struct {
 
 	// Commands counts all commands of clients, without handshakes and PING. The commands of a grant
 	// are those that its client sent about the lock, from the first attempt of the wait until the
-	// client's next wait begins. Renewals and the release are among them.
+	// start of the client's next wait that ends with a grant. Renewals and the release are among
+	// them.
 	Commands            int `json:"commands,omitempty"`
 	GrantCommandsMedian int `json:"grantCommandsMedian,omitempty"`
 	GrantCommandsMax    int `json:"grantCommandsMax,omitempty"`

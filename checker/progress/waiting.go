@@ -22,7 +22,7 @@ type Waiting struct {
 }
 
 const (
-	// Forever is the length of a wait that did not end.
+	// Forever stands for the length of a wait that did not end.
 	Forever = -1
 	// WaitingTick is the number of time units of a Waiting in one lease time.
 	WaitingTick = 10

@@ -39,7 +39,8 @@ func New(e history.Evidence) *Case {
 	return f
 }
 
-// Sound returns an error if entries are out of order or their times make no sense.
+// Sound returns an error if entries are out of order, a time is out of range, or a client acts after
+// its crash.
 func (f *Case) Sound() error { return f.sound() }
 
 // Pairs returns the operations of the history. The error means that the history is impossible.

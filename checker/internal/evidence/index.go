@@ -17,7 +17,7 @@ type Index struct {
 	Pairing Pairing
 	Crashes map[int]time.Duration // the time of a client's crash, by client
 	Hung    map[int]time.Duration // the time since which a client hangs in its work, by client
-	Clocks  map[int]Clock         // the clients' wall clocks; a client without one here has a right clock
+	Clocks  map[int]Clock         // the clients' wall clocks; a client that is not in the map has a right clock
 	Holds   []Hold                // in order of From
 	HoldOf  map[int]int           // maps the index of an acquire's ok to the position of its hold in Holds
 	// Attended has the times in which a client attended to a lock: from a grant until the reply to
@@ -154,9 +154,9 @@ func (ix *Index) DoneAt(p *history.Pair) time.Duration {
 	return ix.CrashOf(p.Invoke.Client)
 }
 
-// leaving returns the time at which a client left a lock that it no longer believed in. This is the
-// client's first release of the lock at or after the time in the parameter from, or else its crash. granted
-// is the index of the ok of the client's grant; earlier releases do not count.
+// leaving returns the time at which a client left a lock that it no longer believed in: the
+// invocation of the client's first release at or after from, else its crash; Never if neither came.
+// granted is the index of the ok of the client's grant: releases before that entry do not count.
 func (ix *Index) leaving(pairs []history.Pair, at ClientLock, granted int, from time.Duration) time.Duration {
 	i, _ := slices.BinarySearchFunc(pairs, granted, func(p history.Pair, ok int) int {
 		return cmp.Compare(p.Invoke.Index, ok)

@@ -67,7 +67,7 @@ type gambler struct {
 	seq     int64            // the last Seq of the guarded resources
 }
 
-// player is a client, with the grants that the referee, who grants the locks, knows of.
+// player is a client, with its grants as the referee knows them.
 type player struct {
 	id      int
 	process history.Process
@@ -118,7 +118,8 @@ func (g *gambler) move(p *player) {
 	}
 }
 
-// lose tells a client that it lost one lock, or all. Half of the clients then release nothing.
+// lose tells a client that it lost one lock, or all. Half of the time the client then releases
+// nothing.
 func (g *gambler) lose(p *player) {
 	lost := history.Op{Process: p.process, Client: p.id, Type: history.Info, F: history.FLost}
 	if g.rng.IntN(4) > 0 {
