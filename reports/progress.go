@@ -20,7 +20,7 @@ type fared struct {
 	Disturbed bool // some trial had a fault
 
 	waits, inVain         int
-	medians, p95s         []time.Duration // one for each trial in which a wait ended
+	medians, p95s         []time.Duration // one for each trial in which a wait ended with the lock
 	longest               time.Duration
 	bypasses              int
 	fairness              []float64 // one for each trial with enough grants to compare
