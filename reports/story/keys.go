@@ -132,8 +132,8 @@ func (t *teller) setBy(s facts.Span) (facts.Event, history.Command, bool) {
 	return facts.Event{}, history.Command{}, false
 }
 
-// keyWords describes the event of a key, with {where} in place of the nodes. It returns "" if a
-// client took or released its own key.
+// keyWords describes the event of a key, with {where} in place of the nodes. It returns "" if the
+// event needs no step, such as when a client took or released its own key.
 func (t *teller) keyWords(x facts.Event) string {
 	c, sent := facts.CommandAt(t.Commands, x.Command)
 	who := fmt.Sprintf("c%d's %s", x.Client, t.commandName(c))
