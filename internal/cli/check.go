@@ -282,8 +282,8 @@ type checked struct {
 	Notes []string `json:"notes"`
 }
 
-// verdicts prints a table with a row for each finding, undeclared ones first. An oracle without
-// findings has one row with the reason.
+// verdicts prints a table with a row for each listed finding (reports.Listed), undeclared ones
+// first. An oracle without findings has one row with the reason.
 func (a *app) verdicts(result trial.Result) {
 	var rows [][]string
 	for _, v := range result.Verdicts {

@@ -37,9 +37,9 @@ func (r row) String() string {
 	return r.Who + ": " + r.What + " (" + times + ")"
 }
 
-// tell returns the title of a bar in an SVG file, where every byte counts: one line for each of
-// its rows. A bar without rows has its label as the title. If the outcome of an operation is
-// known, the title omits its commands: the marks of the keys show them.
+// tell returns the title of a bar in an SVG file, where every byte counts: one line for each of its
+// rows. A believed hold or a bar without rows has its label as the title. If the outcome of an
+// operation is known, the title omits its commands: the marks of the keys show them.
 func (s scene) tell(l lane, b bar) string {
 	believed := b.Style == barHold || b.Style == barRead || b.Style == barGone // its operation has another bar
 	if b.Label != "" && (believed || len(b.Rows) == 0) {
