@@ -35,8 +35,8 @@ type advice struct {
 	Fenced bool
 	// Reentrant: the recipe lets an owner acquire the lock again. No recipe in Instead does.
 	Reentrant bool
-	// Instead are the recommended alternatives. For "use it only if", they do not depend on the
-	// first condition.
+	// Instead are the recommended alternatives. For "use it only if" they do not depend on the
+	// first condition, unless Fenced is set.
 	Instead []locks.Pick
 	// Else are the alternatives for single conditions that the user cannot ensure.
 	Else []alternative

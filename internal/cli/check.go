@@ -157,7 +157,7 @@ type logReading struct {
 	limits string // what the log cannot show
 }
 
-// checkHolds judges a log of holds or completions: it looks for overlapping holds.
+// checkHolds judges a log of holds or successes: it looks for overlapping holds.
 func (a *app) checkHolds(ctx context.Context, path string, f checkFlags, h check.History) error {
 	switch {
 	case f.export != "":

@@ -19,8 +19,8 @@ func (t *teller) lastCause() time.Duration {
 	return t.Finding.To
 }
 
-// faultSteps returns steps for the faults that struck the story's clients and may have caused the
-// harm.
+// faultSteps returns steps for the faults, splits and events that may have affected the story's
+// clients and caused the harm.
 func (t *teller) faultSteps() []Step {
 	var out []Step
 	for _, w := range t.Windows {
@@ -70,8 +70,8 @@ func (t *teller) belongsToStory(op history.Op) bool {
 	})
 }
 
-// windowWords describes a fault and its effect on commands; "" if the events of the fault describe
-// it better.
+// windowWords describes a fault and its effect on commands; "" if steps about events or about
+// another fault describe it better.
 func (t *teller) windowWords(w facts.Window) string {
 	until := ""
 	if w.To-w.From >= 2*time.Millisecond && !w.Open {

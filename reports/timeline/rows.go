@@ -20,7 +20,7 @@ import (
 type row struct {
 	From, To  time.Duration // equal for an instant
 	Who, What string
-	Open      bool // the operation never completed, or it is unknown when the command ran
+	Open      bool // the operation, the fault or the finding has no end, or it is unknown when the command ran
 	// order decides between rows of the same time: it is the index of an operation's invocation.
 	order int
 }
