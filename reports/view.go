@@ -72,7 +72,7 @@ type view struct {
 	Undecided                              []openCell
 	Varying                                []campaign.Varying
 	Programs                               []campaign.ProgramFlaw
-	Interrupted                            string // how far an interrupted campaign came; "" if it finished
+	Interrupted                            string // see func interrupted; "" = finished and undivided
 	ShrunkCount                            string // how many cells have a shrunk trial, and why the others have none
 	Plots                                  []plots.Plot
 	NotDrawn                               []fact // plots that lack data

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// keySteps returns steps for the events of the keys of the story's clients. Equal events on several
-// nodes become one step.
+// keySteps returns steps for the events of the keys of the story's clients, and for the keys of a
+// blockage (leftSteps). Equal events on several nodes become one step.
 func (t *teller) keySteps() []Step {
 	var order []string
 	steps := map[string]*repeated{}
