@@ -60,7 +60,7 @@ type Changes struct {
 	Both   int      `json:"both"`
 	Same   int      `json:"same"`
 	Uneven int      `json:"uneven"`
-	Cells  []Change `json:"cells"` // by direction, then by recipe, then in the matrices' order of faults; never null
+	Cells  []Change `json:"cells"` // by direction, then recipe, then fault in the matrices' order; never null
 
 	inBoth []string // the recipes that have cells in both campaigns
 }

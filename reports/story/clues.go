@@ -39,7 +39,7 @@ type clues struct {
 	waited                                   bool // enough replicas acknowledged a holder's key (WAIT) before a promotion
 	counted                                  bool // a client repeated a command after a lost reply, and the re-entrant lock counted both
 	unasked                                  bool // a client entered its lock again without sending a command to Redis
-	severed                                  bool // until the harm began, a fault kept commands of a client of the story from a node
+	severed                                  bool // until the harm began, a fault kept a client's commands from a node
 	extended                                 bool // the harm is an extension that succeeded too late
 	unfenced                                 bool // a grant carried no fencing token
 	overclaimed                              bool // a holder's own deadline came after its lease had ended
