@@ -25,7 +25,7 @@ type fared struct {
 	bypasses              int
 	fairness              []float64 // one for each trial with enough grants to compare
 	losses, orphans, back cases     // holders unaware of a lost key; orphaned keys; recoveries after faults
-	never                 int       // faults after which no client acquired the lock
+	never                 int       // locks, counted for each fault, that no client acquired after it
 
 	left         cases     // keys that acquire attempts left behind
 	perGrant     []int     // commands per grant: the median of each trial
