@@ -28,15 +28,15 @@ const (
 type advice struct {
 	Answer answer
 	// Broken are the assumptions behind the answer, the gravest first; the first one decides. For
-	// "do not use" they are the reason; otherwise they are the conditions that the user must
-	// ensure.
+	// "do not use" they are the reason; for "use it only if" they are the conditions that the user
+	// must ensure.
 	Broken []brokenAssumption
 	// Fenced: the recipe relies on a resource that refuses older fencing tokens.
 	Fenced bool
 	// Reentrant: the recipe lets an owner acquire the lock again. No recipe in Instead does.
 	Reentrant bool
-	// Instead are the recommended alternatives. For "use it only if", they do not depend on the
-	// first condition.
+	// Instead are the recommended alternatives. For "use it only if" they do not depend on the
+	// first condition, unless Fenced is set.
 	Instead []locks.Pick
 	// Else are the alternatives for single conditions that the user cannot ensure.
 	Else []alternative
@@ -59,7 +59,7 @@ type brokenAssumption struct {
 	// Undisturbed: the assumption broke in trials without a fault. Faults[0] is then the name that
 	// these trials have in place of a fault, such as "none".
 	Undisturbed bool
-	rank        int // the rank of the broken oracle with the most direct harm
+	rank        int // the rank of the violated oracle with the most direct harm
 }
 
 // advise derives the answer for a recipe from the verdicts and from what the recipe declares and
@@ -141,9 +141,9 @@ func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick
 	})
 }
 
-// matters reports whether a flaw matters in choosing a lock with these claims. A block that ends
-// is the price of every lease. Two clients that both believe they hold the lock do no harm if the
-// resource refuses the older fencing token.
+// matters reports whether a flaw matters in choosing a lock with these claims. Two kinds of limits
+// do not. A block that ends is the price of every lease. Two clients that both believe they hold
+// the lock do no harm if the resource refuses the older fencing token.
 func matters(claims history.Claims, oracle string, kind locks.Kind, forever bool) bool {
 	if kind != locks.Limit {
 		return true
@@ -165,8 +165,8 @@ type brokenList struct {
 	all      []brokenAssumption
 }
 
-// addCell adds the flaws that a cell showed. It skips a limit in a cell of a mix of faults: such a
-// limit may take several faults at once, so it does not affect the answer.
+// addCell adds the flaws of a cell that matter (see matters). It skips a limit that a mix of faults
+// showed, because the limit may take several faults at once.
 func (l *brokenList) addCell(c campaign.Cell) {
 	for _, f := range c.Flaws {
 		if f.Kind == locks.Limit && l.glossary.fault(c.Fault).Mix || !matters(l.claims, f.Oracle, f.Kind, f.Forever) {
@@ -176,8 +176,10 @@ func (l *brokenList) addCell(c campaign.Cell) {
 	}
 }
 
-// addDeclared adds a flaw that the recipe declares. It skips a limit that no fault has to show
-// (locks.Flaw.Faults), if trials of a fault that may show it were judged.
+// addDeclared adds a flaw that the recipe declares. It skips a limit that does not matter (see
+// matters), a limit that only a mix of faults shows, and a limit by renewal if the recipe does not
+// renew. It also skips a limit that need not show under any fault (locks.Flaw.Faults), if a trial
+// under a fault that may show it was decided.
 func (l *brokenList) addDeclared(f locks.Flaw, cells []campaign.Cell) {
 	cause := checker.Cause(f.Cause)
 	mix := func(fault string) bool { return l.glossary.fault(fault).Mix }
@@ -213,9 +215,9 @@ func (l *brokenList) add(b brokenAssumption) {
 	}
 }
 
-// sorted returns the assumptions in order: undeclared ones, bugs, limits; then those that were
-// seen; then those that broke under the most ordinary fault, which is the first in the matrix;
-// then the most direct harm.
+// sorted returns the assumptions, the gravest first: undeclared ones, then bugs, then limits. Among
+// equals, those that were seen come first; then those that broke under the earlier fault of the
+// matrix, because the most ordinary faults stand first there; then those with the more direct harm.
 func (l *brokenList) sorted() []brokenAssumption {
 	kind := map[locks.Kind]int{"": 0, locks.Bug: 1, locks.Limit: 2}
 	seen := map[bool]int{true: 0, false: 1}

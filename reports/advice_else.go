@@ -46,7 +46,8 @@ func (a advice) conditionList() (all []condition) {
 	return all
 }
 
-// namedConditions is how many conditions the sentence names; it only counts the rest.
+// namedConditions returns how many conditions the sentence names. The sentence gives only the
+// number of the remaining ones.
 func (a advice) namedConditions() int {
 	most := mostAssumptions
 	if a.Fenced {
@@ -55,12 +56,13 @@ func (a advice) namedConditions() int {
 	return min(most, len(a.conditionList()))
 }
 
-// mostStill is the maximum number of faults that may break an alternative as well.
+// mostStill is the maximum number of a condition's faults under which an alternative may fail, too.
 const mostStill = 2
 
-// alternatives returns recipes for each condition that the user cannot ensure: recipes that do not
-// depend on the condition, or else those that fail under the fewest of its faults. For the first
-// condition they are a.Instead, if there are any.
+// alternatives returns, for each named condition, recipes for a user who cannot ensure it: recipes
+// that do not depend on the condition, or else those that fail under the fewest of the condition's
+// faults. For the first condition they are a.Instead, if there are any. Conditions with the same
+// recipes share an entry. Only the answer "use it only if" has alternatives.
 func alternatives(known locks.Recipe, claims history.Claims, a advice) (all []alternative) {
 	if a.Answer != useOnlyIf {
 		return nil
@@ -131,7 +133,8 @@ func likePick(known locks.Recipe, claims history.Claims, p locks.Pick) bool {
 	return ok && p.ID != known.ID && promised.ReadWrite == claims.ReadWrite
 }
 
-// breaks returns the faults of the broken assumptions under which the pick declares the same flaw.
+// breaks returns those faults of the broken assumptions under which the pick declares a flaw with
+// the same cause. Only flaws that matter count.
 func breaks(p locks.Pick, broken ...brokenAssumption) (faults []string) {
 	other, ok := locks.ByID(p.ID)
 	if !ok {

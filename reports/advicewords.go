@@ -138,8 +138,8 @@ func takeWords(picks []locks.Pick) string {
 	return strings.Join(all, " or ")
 }
 
-// takenIf returns the recommended recipes that have a condition, each once, in the order of
-// locks.Picks.
+// takenIf returns the recommended recipes that have a condition (locks.Pick.If), each once, in the
+// order of locks.Picks.
 func takenIf(rows []adviceRow) []locks.Pick {
 	return slices.DeleteFunc(locks.Picks(), func(p locks.Pick) bool {
 		return p.If == "" || !slices.ContainsFunc(rows, func(x adviceRow) bool {

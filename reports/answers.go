@@ -30,7 +30,7 @@ func Answers(w io.Writer, c campaign.Stored, s Screen) error {
 }
 
 // NotRun returns the recipes that the campaign's answers recommend as alternatives but that the
-// campaign did not run.
+// campaign did not run. It leaves out alternatives without a condition (locks.Pick.If).
 func NotRun(c campaign.Stored) (names []string) {
 	rows, r := answersOf(c)
 	for _, p := range r.takenPicks(rows) {

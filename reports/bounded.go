@@ -19,7 +19,7 @@ type boundedSection struct {
 // item has only one form.
 type boundedItem struct{ Whole, Short string }
 
-// least returns the number of bytes that the section needs without any item.
+// least returns the size of the section in bytes if none of its items fits; 0 if it has no items.
 func (s boundedSection) least() int {
 	if len(s.Items) == 0 {
 		return 0

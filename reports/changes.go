@@ -25,7 +25,7 @@ const (
 	// Unseen: the second campaign showed less than the first, but in fewer trials. The cell may
 	// therefore be no better.
 	Unseen  Direction = "unseen"
-	Other   Direction = "other" // the same verdict with other flaws, or one campaign did not test the cell
+	Other   Direction = "other" // the same verdict with other flaws, or one campaign did not decide the cell
 	Added   Direction = "added" // only the second campaign has the cell
 	Removed Direction = "removed"
 )
@@ -60,7 +60,7 @@ type Changes struct {
 	Both   int      `json:"both"`
 	Same   int      `json:"same"`
 	Uneven int      `json:"uneven"`
-	Cells  []Change `json:"cells"` // by direction, then in the order of the matrices; never null
+	Cells  []Change `json:"cells"` // by direction, then recipe, then fault in the matrices' order; never null
 
 	inBoth []string // the recipes that have cells in both campaigns
 }
@@ -131,7 +131,7 @@ func onlyIn(c, other campaign.Cell, shown []campaign.ShownFlaw) (flaws []Changed
 func direction(a, b campaign.Cell, c Change) Direction {
 	was, is := severity(a), severity(b)
 	switch {
-	case was < 0 || is < 0: // an untested cell is neither better nor worse
+	case was < 0 || is < 0: // an untested or undecided cell is neither better nor worse
 		if plainVerdict(a) == plainVerdict(b) {
 			return ""
 		}

@@ -21,8 +21,8 @@ import (
 // counterexample describes a violated trial in Markdown: the story; the verdicts; the operations
 // and commands that matter, in order; and commands for a closer look. folder is the trial's folder
 // as command lines name it. origin says how the trial came about; "" = unknown. kept is what the
-// folder has; for any other picture, the text has the command that draws it. If the folder has a
-// minimal trial, that trial's page has the story and the operations and commands in order.
+// folder has; for a picture that it lacks, the text has the command that draws it. If the folder
+// has a minimal trial, that trial's page has the story and the operations and commands in order.
 func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, kept keptFiles) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
@@ -138,7 +138,8 @@ func trialWords(t trial.Result) string {
 	return words
 }
 
-// declaredWords says whether the recipe declares the finding, and if so, why the flaw exists.
+// declaredWords says whether the finding is declared, and if so, why the flaw exists. The recipe
+// declares flaws of the lock; the workload declares flaws of the clients' program.
 func (g glossary) declaredWords(t trial.Result, f story.Finding) string {
 	if f.OfProgram() {
 		body, _ := workloads.ByName(t.Spec.Workload)

@@ -75,8 +75,9 @@ func DecidedWords(d decision.Decision, e history.Evidence) string {
 // mostEvents is the maximum number of events in DecidedWords.
 const mostEvents = 8
 
-// meanwhile describes the events later than from and no later than to. They include the instants
-// at which keys expire: an expiry changes nothing until a command or the node notices it.
+// meanwhile describes the events later than from and no later than to, in the order of their words.
+// They include the instants at which keys expire: an expiry changes nothing until a command or the
+// node notices it.
 func meanwhile(e history.Evidence, from, to time.Duration) (all []string) {
 	for _, op := range e.Ops {
 		if op.Time > from && op.Time <= to {

@@ -6,8 +6,8 @@
 //
 // A cell is a recipe under a fault. A detail is a page's content about one trial: a story and a
 // timeline, made by the packages of these names. A view is the content of report.html and
-// report.md. The page's data are its stories and pictures, stored compressed. An undeclared flaw
-// is one that the recipe does not declare. The glossary explains, from the registries, the names
-// in a result. Rendering is a pure function from data to bytes: the same campaign gives the same
-// bytes. Only the sinks, Trial, Minimal, Decided and Bundle write files.
+// report.md. The page's data are its stories and pictures, stored compressed. An undeclared flaw is
+// one that the recipe does not declare. The glossary explains, from the registries, the names in a
+// result. Rendering is a pure function from data to bytes: the same campaign gives the same bytes.
+// Only the sinks, Trial, Minimal and Decided write files.
 package reports

@@ -76,7 +76,8 @@ func (e *evidence) remedies() []sharedText {
 	return out
 }
 
-// note adds the note about a cell without a violation.
+// note adds the note about a cell. It skips violated cells, and places of the matrix without a
+// cell.
 func (e *evidence) note(c viewCell) error {
 	if c.Class == "" || c.Anchor != "" {
 		return nil

@@ -55,10 +55,11 @@ type junitMessage struct {
 }
 
 // junit returns JUnit's XML with a test case per cell. A declared violation is not a failure:
-// finding it is the purpose of a run. An undeclared violation is a failure. With Config.Expect,
-// missed declared flaws and faults that hit nothing are failures, too. A cell that could not be
-// judged is an error; a cell that was not tested is skipped. Flaws of the clients' programs
-// (Matrix.Programs) form a suite of their own, after the recipes.
+// finding it is the purpose of a run. An undeclared violation is a failure. A cell that could not
+// be judged is an error. A cell that was not tested is skipped. With Config.Expect, faults that hit
+// nothing and declared flaws that were not found are failures, too; a doubt, or a flaw that
+// undecided trials may hide, is an error. Flaws of the clients' programs (Matrix.Programs) form a
+// suite of their own, after the recipes.
 func junit(r result) ([]byte, error) {
 	all := junitSuites{Name: "lockstorm"}
 	var total time.Duration

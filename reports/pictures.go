@@ -47,9 +47,9 @@ func (e *evidence) pictures(room int) (pictures, error) {
 	return out, nil
 }
 
-// sharedEnds compares the pages whose indices the parameter which lists. It returns the longest text with
-// which all these pages begin, and the longest text with which all of them end. In no page do the two texts
-// overlap.
+// sharedEnds returns the longest text with which all the pages begin, and the longest text with
+// which all of them end. which has the indices of these pages. If the two texts would overlap in a
+// page, tail is shortened.
 func sharedEnds(pages [][]byte, which []int) (head, tail []byte) {
 	first := pages[which[0]]
 	head, tail = first, first

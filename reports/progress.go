@@ -20,12 +20,12 @@ type fared struct {
 	Disturbed bool // some trial had a fault
 
 	waits, inVain         int
-	medians, p95s         []time.Duration // one for each trial in which a wait ended
+	medians, p95s         []time.Duration // one for each trial in which a wait ended with the lock
 	longest               time.Duration
 	bypasses              int
 	fairness              []float64 // one for each trial with enough grants to compare
 	losses, orphans, back cases     // holders unaware of a lost key; orphaned keys; recoveries after faults
-	never                 int       // faults after which no client acquired the lock
+	never                 int       // locks, counted for each fault, that no client acquired after it
 
 	left         cases     // keys that acquire attempts left behind
 	perGrant     []int     // commands per grant: the median of each trial

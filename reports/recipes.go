@@ -24,9 +24,9 @@ const (
 // recipeSteps are the names of the parts of a recipe's summary.
 var recipeSteps = []string{"acquire", "release", "renew"}
 
-// Recipes returns docs/recipes.md: every registered recipe with its commands, claims and flaws.
-// shown returns the command that shows a flaw of a lock; "" if none is known. The result depends
-// only on shown and the registry.
+// Recipes returns docs/recipes.md: every registered recipe that does not use a library, with its
+// commands, claims and flaws. shown returns the command that shows a flaw of a lock; "" if none is
+// known. The result depends only on shown and the registry.
 func Recipes(shown func(lock string, f locks.Flaw) string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# The recipes
@@ -125,7 +125,8 @@ func claimWords(c history.Claims) string {
 	return strings.Join(words, "; ")
 }
 
-// Under names the faults that must show the flaw, in the order of the faults' table.
+// Under names the faults that must show the flaw, in the order of Flaw.Faults; "–" if there are
+// none.
 func Under(f locks.Flaw) string {
 	if len(f.Faults) == 0 {
 		return "–"

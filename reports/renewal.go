@@ -62,8 +62,8 @@ type shares struct {
 	hung, ever share
 }
 
-// renewals returns the comparison. The table is empty unless some recipe renews and some holder
-// overran its lease.
+// renewals returns the comparison. The table has no rows if no recipe renews, or if no decided
+// trial had a fault that prolonged a holder's work or hung a holder.
 func (r result) renewals(recipes []string) (table renewalTable) {
 	counts, overruns := r.overrunShares()
 	if len(counts) == 0 {

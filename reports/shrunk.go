@@ -74,7 +74,8 @@ func (r result) shrunkWords(c campaign.Cell, dir string) string {
 // oneIsShrunk is the reason why only some flaws of a cell have a shrunk trial.
 const oneIsShrunk = "of each cell one trial is shrunk, for its worst flaw"
 
-// notShownBy names the flaws of a cell that are not among the given flaws of a trial.
+// notShownBy names the flaws of a cell that are not among the given flaws of a trial; none if the
+// trial's flaws are unknown.
 func notShownBy(c campaign.Cell, flaws []trial.Flaw) (names []string) {
 	if len(flaws) == 0 {
 		return nil
@@ -105,8 +106,8 @@ func (r result) whyNotShrunk(c campaign.Cell) string {
 // mostNotShrunk is the maximum number of cells that shrunkCount names for each reason.
 const mostNotShrunk = 5
 
-// shrunkCount says how many violated cells have a shrunk trial. It names the other cells with
-// their flaws, grouped by reason; "" if no cell has a violation.
+// shrunkCount says how many violated cells have a shrunk trial. It names the other cells with their
+// causes, grouped by reason. It returns "" if no cell has a violation.
 func (r result) shrunkCount() string {
 	type reason struct {
 		why   string
@@ -148,8 +149,8 @@ func (r result) shrunkCount() string {
 	return text
 }
 
-// Minimal implements campaign.MinimalSink. It writes the story and the pictures of a minimal trial
-// into that trial's folder.
+// Minimal implements campaign.MinimalSink. It writes the story of a minimal trial into that trial's
+// folder, and the pictures as render does.
 func (s *sink) Minimal(_ context.Context, t trial.Result, e history.Evidence) error {
 	d, err := s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), s.full, t, e)
 	if err != nil {

@@ -77,7 +77,7 @@ type sink struct {
 	full     bool // render every violated trial
 	glossary glossary
 	acquires map[string][]time.Duration // durations of acquires in undisturbed trials, by lock
-	minimal  map[string]detail          // the cells' minimal trials, by Cell.Minimal
+	minimal  map[string]detail          // what the pages show about the cells' minimal trials, by Cell.Minimal
 }
 
 // Trial implements campaign.Sink. It must be quick: a campaign calls it thousands of times.
@@ -189,9 +189,10 @@ func Trial(folder string, t trial.Result, e history.Evidence) error {
 	return err
 }
 
-// render writes the story of one violated trial into its folder. name is the folder as command
-// lines name it; origin says how the trial came about. Both pictures are written if pictures is
-// set. If it is not, only a trial that shows an undeclared flaw gets a timeline: pictures are half
+// render writes the story of one violated trial into its folder, unless the trial has no
+// operations. name is the folder as command lines name it; origin says how the trial came about. If
+// pictures is set, both pictures are written. If it is not, only a trial that shows an undeclared
+// flaw gets a timeline, and only a trial without a story gets porcupine's page: pictures are half
 // of a folder's bytes and can be drawn from the evidence at any time.
 func (g glossary) render(folder, name, origin string, pictures bool, t trial.Result, e history.Evidence) (d detail, err error) {
 	if len(e.Ops) == 0 {

@@ -22,7 +22,7 @@ const SummarySize = 60_000
 const (
 	mostAnswers = 14_000 // the section "Which lock to use"
 	mostMatrix  = 16_000
-	mostList    = 2_500 // each list of trials or cells that were not judged
+	mostList    = 2_500 // each list of summaryLists
 	mostFact    = 200
 	mostLine    = 2_000 // the campaign's command line
 )
@@ -102,7 +102,7 @@ func summaryAnswers(r result, rows []adviceRow) boundedSection {
 	return s
 }
 
-// untriedWords names the recommended alternatives that the campaign did not run; "" if it ran all.
+// untriedWords names those of takenPicks that the campaign did not run; "" if there are none.
 func (r result) untriedWords(rows []adviceRow) string {
 	var absent []locks.Pick
 	for _, p := range r.takenPicks(rows) {

@@ -30,8 +30,8 @@ type Screen struct {
 }
 
 // Matrix writes the matrix as text: recipes down, faults across, the worst verdict in each cell;
-// then a legend; then the cells that could not be judged. A matrix that is wider than the screen
-// is split into parts. The error is w's.
+// then a legend; then the cells that could not be judged; then the flaws of the clients' programs.
+// A matrix that is wider than the screen is split into parts. The error is w's.
 func Matrix(w io.Writer, m campaign.Matrix, s Screen) error {
 	_, err := io.WriteString(w, terminal(m, registries(), s))
 	return err

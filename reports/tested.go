@@ -234,7 +234,8 @@ func (v view) Unjudged() string {
 	return strings.Join(all, ", ")
 }
 
-// Doubts reports whether a trial or cell was tried but not judged.
+// Doubts reports whether a trial could not be finished, did not replay byte for byte or is
+// undecided, or whether a cell is unknown or had a doubt.
 func (v view) Doubts() bool {
 	return len(v.Failed)+len(v.Varying)+len(v.Unknown)+len(v.Undecided) > 0
 }

@@ -42,7 +42,7 @@ func unjudged(m campaign.Matrix, width int) string {
 	return "\n" + b.String()
 }
 
-// reasons lists the cells with that verdict, grouped by fault and reason, such as "failover:
+// reasons lists the cells with the verdict, grouped by fault and reason, such as "failover:
 // exists-set, setnx (reason)".
 func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 	type group struct{ fault, why string }

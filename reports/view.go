@@ -22,7 +22,7 @@ type result struct {
 	Info   campaign.Info
 	Matrix campaign.Matrix
 	Trials []trial.Result
-	// Details holds the kept violated trials, by Trial.Dir.
+	// Details holds the violated trials that the pages show, by trial.Result.Dir.
 	Details  map[string]detail
 	Latency  []plots.Latency
 	Glossary glossary
@@ -72,7 +72,7 @@ type view struct {
 	Undecided                              []openCell
 	Varying                                []campaign.Varying
 	Programs                               []campaign.ProgramFlaw
-	Interrupted                            string // how far an interrupted campaign came; "" if it finished
+	Interrupted                            string // see func interrupted; "" = finished and undivided
 	ShrunkCount                            string // how many cells have a shrunk trial, and why the others have none
 	Plots                                  []plots.Plot
 	NotDrawn                               []fact // plots that lack data
@@ -101,8 +101,8 @@ type viewRow struct {
 // viewCell is one cell of the matrix; Class is "" if no trial was planned.
 type viewCell struct {
 	Class, Word, Count, Title, Anchor string
-	// ID identifies the cell in the page. Sentence says what the trials showed. Replay is the
-	// command that runs one of them again.
+	// ID identifies the cell in the page. Sentence says what the trials of a cell without a
+	// violation showed. Replay is the command that runs one of them again.
 	ID, Sentence, Replay string
 }
 
@@ -127,7 +127,7 @@ type cellDetail struct {
 	Declared                          string
 	Drawn                             json.RawMessage
 	Dir                               string
-	Kept                              keptFiles // the pictures in Dir
+	Kept                              keptFiles // what is in Dir
 	Commands                          []command // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string

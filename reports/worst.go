@@ -18,7 +18,7 @@ type recipeFlaw struct {
 	Lock, Cause string
 	Kind        locks.Kind
 	Oracles     []string // the most direct harm first
-	Faults      []string // in the order of the matrix
+	Faults      []string // those of the first oracle first, each oracle's in the order of the matrix
 	Replay      string   // the command that shows the first oracle's violation, under the first fault
 }
 

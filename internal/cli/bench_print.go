@@ -156,7 +156,7 @@ func figureText(f bench.Figure, unit bench.Unit, isBaseline bool) string {
 	return words
 }
 
-// durationText writes a duration with three digits.
+// durationText writes a duration in milliseconds or seconds, as fixed does.
 func durationText(d time.Duration) string {
 	if d < time.Second-time.Millisecond/2 {
 		return fixed(float64(d)/float64(time.Millisecond)) + " ms"
@@ -172,7 +172,8 @@ func threeDigits(v float64) string {
 	return fixed(v)
 }
 
-// fixed writes a positive number with three digits, at most two of them behind the point.
+// fixed writes a positive number with three digits, at most two of them behind the point. Numbers
+// from 1000 on have all digits before the point.
 func fixed(v float64) string {
 	places := 0
 	switch {

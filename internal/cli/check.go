@@ -157,7 +157,7 @@ type logReading struct {
 	limits string // what the log cannot show
 }
 
-// checkHolds judges a log of holds or completions: it looks for overlapping holds.
+// checkHolds judges a log of holds or successes: it looks for overlapping holds.
 func (a *app) checkHolds(ctx context.Context, path string, f checkFlags, h check.History) error {
 	switch {
 	case f.export != "":
@@ -282,8 +282,8 @@ type checked struct {
 	Notes []string `json:"notes"`
 }
 
-// verdicts prints a table with a row for each finding, undeclared ones first. An oracle without
-// findings has one row with the reason.
+// verdicts prints a table with a row for each listed finding (reports.Listed), undeclared ones
+// first. An oracle without findings has one row with the reason.
 func (a *app) verdicts(result trial.Result) {
 	var rows [][]string
 	for _, v := range result.Verdicts {

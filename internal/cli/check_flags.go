@@ -26,7 +26,8 @@ type checkFlags struct {
 	holdFlags
 }
 
-// contradictions returns an input.Error if the flags contradict each other.
+// contradictions returns an input.Error if a flag has an unknown value, or if the flags contradict
+// each other.
 func (f checkFlags) contradictions() error {
 	if f.model != "" {
 		if _, ok := linear.ModelNamed(f.model); !ok {

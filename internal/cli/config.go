@@ -18,7 +18,8 @@ import (
 )
 
 // configFlags sets flags from a YAML or JSON file of flag names and values. Flags given on the
-// command line win. An error is an input.Error with the file, the line and the flag's name.
+// command line win. Every error is an input.Error that names the file and, for a single setting,
+// its line and the flag's name.
 func configFlags(flags *pflag.FlagSet, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

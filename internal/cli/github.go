@@ -46,7 +46,8 @@ func appendTo(file, text string) (err error) {
 	return err
 }
 
-// annotations lists what --expect would count as a failure, then what is undecided.
+// annotations lists failed trials and undeclared violations; with --expect also declared flaws that
+// were not found and faults that hit nothing; then doubtful violations.
 func annotations(s campaign.Stored) (all []annotation) {
 	for _, t := range s.Matrix.Failed {
 		all = append(all, annotation{"error", "trial failed", fmt.Sprintf("%s of %s under %s: %s", t.Spec.Title(), t.Spec.Lock, t.Spec.Fault, t.Err)})

@@ -46,7 +46,7 @@ type app struct {
 	lookup func(variable string) (string, bool)
 	// program is the program's name as it was called; "" = lockstorm.
 	program string
-	// interrupts are the signals that the process gets.
+	// interrupts handles the signals that the process gets.
 	interrupts interrupts
 	// noHelp is the error if the user asked for help about an unknown command.
 	noHelp error

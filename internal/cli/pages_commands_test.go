@@ -105,11 +105,11 @@ func prepared(t *testing.T) {
 	}
 }
 
-// TestCommandsOfPagesAreAccepted runs every command of the pages. Campaigns, and commands that
-// wait for a user, are interrupted once they have read their flags. Everything else runs to its
-// end. Two pages are tested elsewhere: docs/recipes.md by
-// TestCommandsOfTheRecipesPageShowTheirFlaws, and docs/libraries.md by scripts/test-examples,
-// because the commands of docs/libraries.md need another program.
+// TestCommandsOfPagesAreAccepted runs every command of the pages. Commands that run many trials,
+// wait for a user or change a store are interrupted once they have read their flags, and so are all
+// commands on testbed process. Everything else runs to its end. Two pages are tested elsewhere:
+// docs/recipes.md by TestCommandsOfTheRecipesPageShowTheirFlaws, and docs/libraries.md by
+// scripts/test-examples, because the commands of docs/libraries.md need another program.
 func TestCommandsOfPagesAreAccepted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: make test runs the pages' commands once, without the race detector")

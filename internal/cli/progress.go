@@ -106,8 +106,9 @@ func (p *progress) end() {
 }
 
 // news returns lines about the trial that has just ended: its flaws with their stories. An
-// undeclared flaw is printed once for each lock and fault. A declared flaw is printed once for
-// each lock, and only on a terminal or when verbose. When verbose, every trial has a line.
+// undeclared flaw is printed once for each lock and fault. Declared flaws by the same cause are
+// printed once for each lock, and only on a terminal or when verbose. When verbose, every trial has
+// a line.
 func (p *progress) news(s campaign.Progress) (lines []string) {
 	t := s.Trial
 	if t == nil || p.volume == quiet {

@@ -100,8 +100,8 @@ const fewestDigits = 8
 // mostContinuations is the maximum of --decided.
 const mostContinuations = 1000
 
-// check returns an input.Error if the flags do not name exactly one trial, or if --hash has no
-// valid hash.
+// check returns an input.Error if the flags do not name exactly one trial, or if a flag has an
+// invalid value.
 func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	if err := f.volumeFlags.check(); err != nil {
 		return err
@@ -178,7 +178,8 @@ type replayed struct {
 	Keys     int                `json:"keys"` // key changes
 	Hash     string             `json:"hash"`
 	Progress *measured.Measures `json:"progress,omitempty"`
-	// Expected is the expected hash, "" if unknown. Same says whether the hash matched.
+	// Expected is the expected hash, "" if unknown. Same says whether the hash matched, or would
+	// have matched with the stored names of random tokens.
 	Expected string `json:"expected"`
 	Same     bool   `json:"same"`
 	// Differs says how the stored files differ from the history that the run judged; "" if they do

@@ -300,7 +300,8 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 	return nil
 }
 
-// discrepancies prints failed trials and deviations from the recipes' declarations.
+// discrepancies prints deviations from the recipes' declarations, doubtful, settled and confirmed
+// flaws, and, on stderr, failed trials.
 func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		a.say(w, "not declared: %s under %s: %s violated (%s)%s", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))

@@ -78,8 +78,8 @@ const (
 	consentFlag = "yes-really" // the user's consent to actions that might harm a server
 )
 
-// settle sets a missing --image to this machine's default. The image is then stored with the run,
-// because the default may differ on the machine of a replay.
+// settle sets a missing --image of testbed container to this machine's default. The image is then
+// stored with the run, because the default may differ on the machine of a replay.
 func settle(flags *pflag.FlagSet, testbed string) {
 	if image := flags.Lookup(imageFlag); testbed == container.Name && image.Value.String() == "" {
 		_ = flags.Set(imageFlag, cmp.Or(os.Getenv(container.ImageVariable), container.DefaultImage))
@@ -189,8 +189,9 @@ func newLab(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	return container.OpenLab(ctx, f.external.Parallel)
 }
 
-// nodesOf returns the number of nodes of an independent topology. If the testbed has a fixed
-// number of nodes, all are used unless the user asks for fewer.
+// nodesOf returns the number of nodes of an independent topology. If the testbed has a fixed number
+// of several nodes, all are used unless the user asks for fewer. It is an input.Error to ask for
+// more.
 func nodesOf(tb testbed.Testbed, asked int) (int, error) {
 	counted, ok := tb.(interface{ Nodes() int })
 	if !ok || counted.Nodes() == 1 {

@@ -35,7 +35,7 @@ type testbedChoice struct {
 	// Sketch returns a testbed that only describes its topologies and capabilities, and is never
 	// run. It is used if New fails. Nil = no description.
 	Sketch func() testbed.Testbed
-	// Virtual: time is simulated. Two trials with the same seed have the same history, and trials
+	// Virtual: time is simulated. Two trials with the same spec have the same history, and trials
 	// run in worker processes.
 	Virtual bool
 	// Redis returns the version of the testbed's redis-server. Nil = there is none, or the

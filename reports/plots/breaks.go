@@ -36,8 +36,9 @@ type sweepAt struct {
 	size                  float64
 }
 
-// sweeps counts the trials of all sweeps. A trial is judged if its fault hit something and every
-// oracle could decide. It is violated if any oracle except liveness was violated.
+// sweeps counts the trials of all sweeps. A trial is judged if it was violated or blocked, or if
+// its fault hit something and every oracle could decide. A blocked trial does not count as
+// violated.
 func sweeps(trials []trial.Result) map[sweepAt]swept {
 	out := map[sweepAt]swept{}
 	for _, t := range trials {

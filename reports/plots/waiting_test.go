@@ -29,7 +29,7 @@ func TestWaitsCountFromEachMomentUntilTheirEnd(t *testing.T) {
 	if len(all) != 1 || w == nil {
 		t.Fatalf("got %d waves: %v", len(all), all)
 	}
-	type bin struct{ watched, inForce, median, slow int } // -1 = no client waited
+	type bin struct{ watched, inForce, median, slow int } // -1 = too few clients waited
 	want := map[int]bin{-3: {20, 0, -1, -1}, -2: {20, 0, 4, 4}, -1: {20, 0, 3, 3}, 0: {20, 20, 2, 2}, 1: {20, 20, never, never}, 2: {20, 0, never, never}, 3: {20, 0, never, never}, 4: {0, 0, -1, -1}}
 	for at, want := range want {
 		b := w.bins[at+progress.WaitingTick]

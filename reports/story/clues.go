@@ -26,9 +26,9 @@ type clues struct {
 	freed, prolonged *clue
 	// late: a command that the finding names ran long after it was sent.
 	late bool
-	// hasTTL: the keys have a TTL or should have one. renews: a watchdog prolongs the TTL. fenced:
-	// the lock claims to grant fencing tokens. deadlines: a holder has a deadline by its own clock.
-	// readers: it is a read-write lock.
+	// hasTTL: the keys have a TTL or should have one. renews: the lock claims to renew its lease.
+	// fenced: the lock claims to grant fencing tokens. deadlines: a holder has a deadline by its
+	// own clock. readers: it is a read-write lock.
 	hasTTL, renews, fenced, deadlines, readers bool
 	// nodes is how many nodes must grant the lock.
 	nodes                                    int
@@ -39,7 +39,7 @@ type clues struct {
 	waited                                   bool // enough replicas acknowledged a holder's key (WAIT) before a promotion
 	counted                                  bool // a client repeated a command after a lost reply, and the re-entrant lock counted both
 	unasked                                  bool // a client entered its lock again without sending a command to Redis
-	severed                                  bool // until the harm began, a fault kept a holder's commands from a node
+	severed                                  bool // until the harm began, a fault kept a client's commands from a node
 	extended                                 bool // the harm is an extension that succeeded too late
 	unfenced                                 bool // a grant carried no fencing token
 	overclaimed                              bool // a holder's own deadline came after its lease had ended

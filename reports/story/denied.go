@@ -10,7 +10,7 @@ import (
 )
 
 // denied returns the steps that precede an operation's false answer: when the operation began, and
-// what its commands did. It returns none if the harm is of another kind.
+// what its commands did. It returns none unless the harm is a false answer (Finding.Denies).
 func (t *teller) denied() []Step {
 	a := t.Finding.Account
 	if !t.Finding.Denies() || len(a.Operations) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// lastCause returns the latest time at which a cause of the harm can have happened: the beginning
-// of an overlap of holds, or the end of any other harm.
+// lastCause returns the latest time at which a cause of the harm can have happened: 1 ms after the
+// beginning of an overlap of holds, or the end of any other harm.
 func (t *teller) lastCause() time.Duration {
 	if t.Finding.Overlaps() {
 		return t.Finding.From + time.Millisecond
@@ -19,8 +19,8 @@ func (t *teller) lastCause() time.Duration {
 	return t.Finding.To
 }
 
-// faultSteps returns steps for the faults that struck the story's clients and may have caused the
-// harm.
+// faultSteps returns steps for the faults, splits and events that may have affected the story's
+// clients and caused the harm.
 func (t *teller) faultSteps() []Step {
 	var out []Step
 	for _, w := range t.Windows {
@@ -54,8 +54,8 @@ func (t *teller) leftBehind(w facts.Window) bool {
 	return w.Lagged() && w.To >= t.Start
 }
 
-// belongsToStory reports whether an event belongs to the story: it happened after the story's start, or its
-// effect lasted until that start.
+// belongsToStory reports whether an event belongs to the story: it happened after the story's
+// start, or its effect lasted until that start. An event of a client outside the cast does not.
 func (t *teller) belongsToStory(op history.Op) bool {
 	if op.Client >= 0 && !slices.Contains(t.Cast, op.Client) {
 		return false
@@ -70,8 +70,8 @@ func (t *teller) belongsToStory(op history.Op) bool {
 	})
 }
 
-// windowWords describes a fault and its effect on commands; "" if the events of the fault describe
-// it better.
+// windowWords describes a fault and its effect on commands; "" if steps about events or about
+// another fault describe it better.
 func (t *teller) windowWords(w facts.Window) string {
 	until := ""
 	if w.To-w.From >= 2*time.Millisecond && !w.Open {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// keySteps returns steps for the events of the keys of the story's clients. Equal events on several
-// nodes become one step.
+// keySteps returns steps for the events of the keys of the story's clients, and for the keys of a
+// blockage (leftSteps). Equal events on several nodes become one step.
 func (t *teller) keySteps() []Step {
 	var order []string
 	steps := map[string]*repeated{}
@@ -132,8 +132,8 @@ func (t *teller) setBy(s facts.Span) (facts.Event, history.Command, bool) {
 	return facts.Event{}, history.Command{}, false
 }
 
-// keyWords describes the event of a key, with {where} in place of the nodes. It returns "" if a
-// client took or released its own key.
+// keyWords describes the event of a key, with {where} in place of the nodes. It returns "" if the
+// event needs no step, such as when a client took or released its own key.
 func (t *teller) keyWords(x facts.Event) string {
 	c, sent := facts.CommandAt(t.Commands, x.Command)
 	who := fmt.Sprintf("c%d's %s", x.Client, t.commandName(c))

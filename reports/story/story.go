@@ -143,8 +143,9 @@ func broken(f Focus) string {
 }
 
 // holdsInStory returns the holds in the harm, the holds that the finding and its commands name, and
-// the last hold of each of the story's clients before the finding. For a blockage, it returns the
-// holds that led to the blockage and the hold that ended it.
+// the last hold of each of the story's clients, if it lasted until the finding or the finding is a
+// breakdown. For a blockage, it returns the holds that led to the blockage and the hold that ended
+// it.
 func (t *teller) holdsInStory() []checker.Hold {
 	var holds []checker.Hold
 	x := t.Finding
@@ -215,7 +216,8 @@ func (t *teller) lasting(client int) bool {
 	return slices.ContainsFunc(t.Spans, func(s facts.Span) bool { return s.Owner == client && lasts(s, t.Finding) })
 }
 
-// holds returns steps for the beginnings of holds, and for their ends if they end early.
+// holds returns steps for the beginnings of holds, and for their ends if a lost lease or a deadline
+// ended them before the harm did.
 func (t *teller) holds() []Step {
 	var out []Step
 	x := t.Finding
@@ -321,7 +323,8 @@ func (t *teller) overlapEnd() string {
 	return prose.Instant(to)
 }
 
-// leaseWords describes the observed TTL of a hold's key.
+// leaseWords describes a hold's lease: the TTL that the lock claims, the TTL observed on the key if
+// it differs, and the holder's own deadline if it has one.
 func (t *teller) leaseWords(h checker.Hold) string {
 	ttl := t.Claims.TTL
 	text := fmt.Sprintf(" with a TTL of %s", prose.Length(ttl))

@@ -211,7 +211,8 @@ func holdBars(h checker.Hold, f story.Focus, rows *book) []bar {
 	return []bar{b, after}
 }
 
-// operation adds the bar or mark of an operation. Believed holds have their own bars.
+// operation adds the bar of an operation or, for a successful read or write, the mark. Reads and
+// writes that did not succeed have neither. Believed holds have their own bars.
 func (l *lane) operation(p history.Pair, end time.Duration, rows *book) {
 	c := p.Invoke.Client
 	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?", Rows: rows.operation(p)}

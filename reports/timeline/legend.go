@@ -21,8 +21,8 @@ type sample struct {
 	bar  func(bar) bool
 	mark func(mark) bool
 	lane func(lane, time.Duration) bool
-	// draw draws the sample's symbol around (x, y), 14 points wide. It is set if neither stroke
-	// nor glyph draws the symbol.
+	// draw draws the sample's symbol around (x, y), 14 points wide. nil = stroke or glyph draws the
+	// symbol.
 	draw func(n svg.Canvas, x, y vg.Length)
 }
 
@@ -42,8 +42,8 @@ type glyph struct {
 	// down is the distance from the lane's top edge down to the mark. If down is 0, low is the
 	// distance from the lane's middle down to the mark.
 	down, low vg.Length
-	// stem is how far above the mark its line begins, which leads to the bars of the lane. It is
-	// negative if the line begins below the mark; 0 = no line.
+	// stem is how far above the mark the line to the lane's bars begins. It is negative if the line
+	// begins below the mark; 0 = no line.
 	stem vg.Length
 	draw func(n svg.Canvas, s spot)
 }

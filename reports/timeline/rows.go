@@ -20,7 +20,7 @@ import (
 type row struct {
 	From, To  time.Duration // equal for an instant
 	Who, What string
-	Open      bool // the operation never completed, or it is unknown when the command ran
+	Open      bool // the operation, the fault or the finding has no end, or it is unknown when the command ran
 	// order decides between rows of the same time: it is the index of an operation's invocation.
 	order int
 }
@@ -37,9 +37,9 @@ func (r row) String() string {
 	return r.Who + ": " + r.What + " (" + times + ")"
 }
 
-// tell returns the title of a bar in an SVG file, where every byte counts: one line for each of
-// its rows. A bar without rows has its label as the title. If the outcome of an operation is
-// known, the title omits its commands: the marks of the keys show them.
+// tell returns the title of a bar in an SVG file, where every byte counts: one line for each of its
+// rows. A believed hold or a bar without rows has its label as the title. If the outcome of an
+// operation is known, the title omits its commands: the marks of the keys show them.
 func (s scene) tell(l lane, b bar) string {
 	believed := b.Style == barHold || b.Style == barRead || b.Style == barGone // its operation has another bar
 	if b.Label != "" && (believed || len(b.Rows) == 0) {

@@ -65,8 +65,8 @@ const (
 	barHold                    // a believed hold
 	barRead                    // a believed hold of a reader
 	barGone                    // a believed hold whose key is gone
-	barAttempt                 // an operation in progress
-	barBusy                    // an attempt that was refused
+	barAttempt                 // an operation that succeeded
+	barBusy                    // an operation that was refused
 	barUnknown                 // an operation that may or may not have happened
 	barKey                     // a key carrying a client's claim
 	barKeyEver                 // a key carrying a client's claim, without an expiry
@@ -100,7 +100,7 @@ const (
 	markRenewed
 	markDeleted
 	markExpired
-	markGone // lost by the node
+	markGone // lost by the node, evicted or moved
 	markEvent
 )
 

@@ -39,7 +39,7 @@ func (k laneKind) height() vg.Length {
 }
 
 // Draw draws the part of a trial in focus as an SVG file. faultColor returns a fault's colour as
-// "#rrggbb". The title of each mark describes what the mark stands for.
+// "#rrggbb". The titles of bars and marks describe what they stand for.
 func Draw(f story.Focus, faultColor func(string) string) ([]byte, error) {
 	s := newScene(f)
 	p := newPainter(s, faultColor)

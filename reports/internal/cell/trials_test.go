@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// If equally many recipes ran several workloads, a general workload wins over a workload from a
-// source document.
+// If equally many recipes ran several workloads, a general workload wins over the workloads of a
+// source document or of a lottery.
 func TestRecipesAreComparedInAGeneralWorkload(t *testing.T) {
 	var trials []trial.Result
 	for _, w := range []string{"lottery-unmarked", "mutex", "lottery"} {

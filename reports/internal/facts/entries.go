@@ -50,7 +50,7 @@ func InvokedAt(ops []history.Op, op history.Op) time.Duration {
 	return op.Time
 }
 
-// End returns the time of the evidence's last entry.
+// End returns the time of the last operation or command in the evidence.
 func End(e history.Evidence) time.Duration {
 	var end time.Duration
 	if n := len(e.Ops); n > 0 {

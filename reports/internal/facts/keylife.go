@@ -17,7 +17,7 @@ type Event struct {
 	Client int // the command's sender; history.NoClient if there was no command
 	Kind   Kind
 	TTL    time.Duration // the key's TTL after the event; 0 = none
-	Owner  int           // the client whose claim the key carried just before the event; history.NoClient if none
+	Owner  int           // the client whose claim the event affects; history.NoClient if none
 	// Command is the index of the command; -1 if there was none.
 	Command int
 	// Counter: the key counts fencing tokens. It carries nobody's claim.

@@ -38,8 +38,8 @@ func redateLosses(ops []history.Op, events []Event, spans []Span) (more []Event)
 }
 
 // Downs returns two maps. downs maps the index of each node-up event to the time at which the node
-// had gone down. gone maps the name of each node that never came back to the time at which it went
-// down.
+// had gone down; if no event shows that time, to the time of the node-up event. gone maps the name
+// of each node that never came back to the time at which it went down.
 func Downs(ops []history.Op) (downs map[int]time.Duration, gone map[string]time.Duration) {
 	downs, gone = map[int]time.Duration{}, map[string]time.Duration{}
 	for _, op := range ops {

@@ -18,8 +18,8 @@ func Printable(s string) string {
 	return s
 }
 
-// Stamp writes a time in seconds for a table. It shows microseconds, because a simulated network's
-// delays are a few microseconds.
+// Stamp writes a time in seconds for a table. It shows microseconds, because the delays of a
+// simulated network are well below a millisecond.
 func Stamp(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 6, 64) }
 
 // ByNumber orders names of clients and nodes: c2 before c10, and both before n0.
