@@ -40,6 +40,7 @@ func searched(t *testing.T, rounds int, change func(*Config), quiet ...int) Stor
 // Further trials count like planned ones. A campaign whose budget allows n rounds has the same
 // cells as a campaign with n more planned trials, but stores fewer trials.
 func TestFurtherTrialsCountLikePlannedOnes(t *testing.T) {
+	skipInShort(t)
 	const rounds = 11
 	planned := shardRun(t, func(c *Config) {
 		c.Locks, c.Faults, c.Named, c.Trials = []string{"set-nx-px", "redlock"}, []string{"none", "delay", "reset"}, false, 1+rounds
@@ -80,6 +81,7 @@ func TestFurtherTrialsCountLikePlannedOnes(t *testing.T) {
 }
 
 func TestFurtherTrialsOfShardsAddUp(t *testing.T) {
+	skipInShort(t)
 	whole := searched(t, 5, func(*Config) {})
 	var dirs []string
 	for i := 1; i <= 2; i++ {
@@ -167,6 +169,7 @@ func TestCellsThatShowNothingNewRest(t *testing.T) {
 }
 
 func TestASearchTriesLessOftenWhatShowsNothingNew(t *testing.T) {
+	skipInShort(t)
 	const rounds = 150 // a batch of leastBatch trials is 100 rounds of two cells
 	s := searched(t, rounds, func(c *Config) { c.Locks, c.Faults = []string{"set-nx-px"}, []string{"none", "reset"} }, 15)
 	least, most := rounds, 0
@@ -189,6 +192,7 @@ func TestASearchTriesLessOftenWhatShowsNothingNew(t *testing.T) {
 // After a kill, the counts of further trials must not include trials that the list lacks: the verdict of a
 // cell rests on the listed ones.
 func TestAKilledSearchHasTheTrialsThatItCounts(t *testing.T) {
+	skipInShort(t)
 	c := DefaultConfig()
 	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
 	c.Locks, c.Faults, c.Workloads = []string{"setnx", "set-nx-px"}, []string{"client-crash", "delay"}, []string{"mutex"}

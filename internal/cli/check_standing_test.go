@@ -34,9 +34,9 @@ func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 		{"without its verdict", func(folder string) error { return os.Remove(filepath.Join(folder, trial.VerdictFile)) },
 			trial.Unvouched, 1, checker.Violated, "the files cannot be verified"},
 	}
+	stored, _ := simulated(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			stored, _ := simulated(t)
 			dir := filepath.Join(t.TempDir(), "trial") // a copy outside of its campaign
 			if err := os.CopyFS(dir, os.DirFS(stored)); err != nil {
 				t.Fatal(err)

@@ -53,6 +53,7 @@ func oneLineNames(t *testing.T, p *program, words ...string) {
 // TestAFullDiskEndsTheRunAndLeavesWhatWasStored: the error is one line that names the file, and
 // everything stored before is complete.
 func TestAFullDiskEndsTheRunAndLeavesWhatWasStored(t *testing.T) {
+	t.Parallel() // it mostly waits for the program
 	disk, err := smallDisk(t, "16m")
 	if err != nil {
 		t.Skipf("NOT TESTED: %v; TestAFileThatMayNotGrowEndsTheRun stands for it", err)
@@ -107,6 +108,7 @@ func TestAFileThatMayNotGrowEndsTheRun(t *testing.T) {
 // TestAFullDiskOfANodeFailsItsTrial: Redis cannot write its append-only file, and refuses writes
 // or exits. The trial must fail, because the lock is not to blame.
 func TestAFullDiskOfANodeFailsItsTrial(t *testing.T) {
+	t.Parallel() // it mostly waits for the program
 	disk, err := smallDisk(t, "1m")
 	if err != nil {
 		t.Skipf("NOT TESTED: %v", err)

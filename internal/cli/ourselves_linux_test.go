@@ -16,7 +16,7 @@ import (
 )
 
 // Tests of the harness itself: signals, its death, and the death of a Redis that no fault killed.
-// The program runs in a separate process.
+// The program runs in a separate process. The tests mostly wait for it, so they run in parallel.
 
 // longEnough is the duration of trials during which a test does something to the program. On a busy
 // machine, the test notices only after seconds that the trial has begun.
@@ -25,9 +25,11 @@ const longEnough = "8s"
 // TestASignalEndsARunThatCanBeRead: the exit code is as a shell expects, no process or temporary
 // file is left, and the stored trials can be judged and reported.
 func TestASignalEndsARunThatCanBeRead(t *testing.T) {
+	t.Parallel()
 	for signals, want := range map[[2]syscall.Signal]int{{syscall.SIGTERM}: 143, {syscall.SIGINT, syscall.SIGINT}: 130, {syscall.SIGINT, syscall.SIGTERM}: 143} {
 		for _, clients := range []string{trial.Goroutines, trial.Processes} {
 			t.Run(fmt.Sprint(signals)+" with "+clients, func(t *testing.T) {
+				t.Parallel()
 				p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough, "--clients-as", clients)
 				p.underWay(t, "none", 1)
 				children := processes(t, p.Process.Pid, "")
@@ -61,6 +63,7 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 // TestTheFirstSIGINTLetsTheTrialUnderWayFinish: the running trial is judged like any other, and no
 // further trial starts.
 func TestTheFirstSIGINTLetsTheTrialUnderWayFinish(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough)
 	p.underWay(t, "none", 1)
 	if err := p.Process.Signal(syscall.SIGINT); err != nil {
@@ -82,8 +85,10 @@ func TestTheFirstSIGINTLetsTheTrialUnderWayFinish(t *testing.T) {
 // TestAKilledRunCanBeRead: all child processes die with the run, the stored trials can be read
 // even if the last line is cut short, and the next run removes the killed run's temporary files.
 func TestAKilledRunCanBeRead(t *testing.T) {
+	t.Parallel()
 	for clients, least := range map[string]int{trial.Goroutines: 1, trial.Processes: 4} {
 		t.Run(clients, func(t *testing.T) {
+			t.Parallel()
 			p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough, "--clients-as", clients)
 			p.underWay(t, "none", 1)
 			children := processes(t, p.Process.Pid, "")
@@ -129,6 +134,7 @@ func cutShort(t *testing.T, path string) {
 // TestARedisKilledFromOutsideFailsItsTrialOnly: the harness did not kill the Redis, so the trial
 // proves nothing about the lock.
 func TestARedisKilledFromOutsideFailsItsTrialOnly(t *testing.T) {
+	t.Parallel()
 	p := start(t, t.TempDir(), t.TempDir(), "--faults", "none", "--trials", "3", "--duration", longEnough)
 	p.underWay(t, "none", 1)
 	for _, pid := range processes(t, p.Process.Pid, "redis-server") {
