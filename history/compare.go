@@ -143,7 +143,20 @@ func (c *comparer) ops(a, b Evidence) {
 		exact(c, "offset", x.Offset, y.Offset)
 		c.window(x.Window, y.Window)
 		c.leftovers(x.Keys, y.Keys)
+		c.lost(x.Lost, y.Lost)
 	})
+}
+
+// lost compares what a restarted node has lost (Op.Lost).
+func (c *comparer) lost(a, b *Lost) {
+	if exact(c, "lost", a != nil, b != nil); a == nil || b == nil {
+		return
+	}
+	exact(c, "lost.durability", a.Durability, b.Durability)
+	exact(c, "lost.keys", a.Keys, b.Keys)
+	exact(c, "lost.writes", a.Writes, b.Writes)
+	exact(c, "lost.scripts", a.Scripts, b.Scripts)
+	c.texts("lost.commands", a.Commands, b.Commands)
 }
 
 func (c *comparer) lease(a, b *Lease) {

@@ -46,8 +46,10 @@ func runWith(tokens []string) Evidence {
 		holder := fmt.Sprintf("guid-%s", token)
 		e.Ops = append(e.Ops,
 			Op{Index: 3 * i, Time: at, Client: i % 2, Type: Invoke, F: FAcquire, Lock: "lock-0"},
-			Op{Index: 3*i + 1, Time: at + 50, Client: i % 2, Type: OK, F: FAcquire, Lock: "lock-0", Lease: &Lease{Token: token, Fence: int64(i + 1)}},
-			Op{Index: 3*i + 2, Time: at + 60, Client: i % 2, Type: Info, F: FRelease, Lock: "lock-0", Error: "token " + token + " at 0xc000123", Reason: Unknown},
+			Op{Index: 4*i + 1, Time: at + 50, Client: i % 2, Type: OK, F: FAcquire, Lock: "lock-0", Lease: &Lease{Token: token, Fence: int64(i + 1)}},
+			Op{Index: 4*i + 2, Time: at + 60, Client: i % 2, Type: Info, F: FRelease, Lock: "lock-0", Error: "token " + token + " at 0xc000123", Reason: Unknown},
+			Op{Index: 4*i + 3, Time: at + 70, Client: NoClient, Process: Nemesis, Type: Info, F: FNodeUp, Node: "n0",
+				Lost: &Lost{Durability: EverySec, Writes: 1, Commands: []Bytes{"SET lock-0 " + value}}},
 		)
 		e.Commands = append(e.Commands,
 			Command{Index: 2 * i, Client: i % 2, Node: "n0", Conn: 1, Args: []Bytes{"SET", "lock-0", value, "NX", "PX", "1000"}, Sent: at, Exec: 2*i + 1, Reply: "OK"},
@@ -98,11 +100,11 @@ func TestRunsThatDifferInRandomTokensAloneAreTheSame(t *testing.T) {
 // changes maps each kind of real difference to a function that makes it: the function changes an
 // entry of the i-th token in one run.
 var changes = map[string]func(e *Evidence, i int, tokens []string){
-	"a time":           func(e *Evidence, i int, _ []string) { e.Ops[3*i].Time++ },
-	"a fence":          func(e *Evidence, i int, _ []string) { e.Ops[3*i+1].Lease.Fence++ },
-	"a reason":         func(e *Evidence, i int, _ []string) { e.Ops[3*i+2].Reason = NotHeld },
-	"an outcome":       func(e *Evidence, i int, _ []string) { e.Ops[3*i+1].Type = Fail },
-	"an owner's token": func(e *Evidence, i int, tokens []string) { e.Ops[3*i+1].Lease.Token = tokens[(i+1)%len(tokens)] },
+	"a time":           func(e *Evidence, i int, _ []string) { e.Ops[4*i].Time++ },
+	"a fence":          func(e *Evidence, i int, _ []string) { e.Ops[4*i+1].Lease.Fence++ },
+	"a reason":         func(e *Evidence, i int, _ []string) { e.Ops[4*i+2].Reason = NotHeld },
+	"an outcome":       func(e *Evidence, i int, _ []string) { e.Ops[4*i+1].Type = Fail },
+	"an owner's token": func(e *Evidence, i int, tokens []string) { e.Ops[4*i+1].Lease.Token = tokens[(i+1)%len(tokens)] },
 	"a token in a command": func(e *Evidence, i int, tokens []string) {
 		e.Commands[2*i].Args[2] = Bytes(tokens[(i+1)%len(tokens)] + ":7")
 	},
@@ -120,6 +122,10 @@ var changes = map[string]func(e *Evidence, i int, tokens []string){
 	"a key's owner":   func(e *Evidence, i int, tokens []string) { e.Keys[i].After.Fields[0].Name = Bytes(tokens[i] + "x") },
 	"a field's value": func(e *Evidence, i int, _ []string) { e.Keys[i].After.Fields[0].Value = "3" },
 	"a key's life":    func(e *Evidence, i int, _ []string) { e.Keys[i].After.Expires++ },
+	"a loss": func(e *Evidence, i int, _ []string) { e.Ops[4*i+3].Lost.Scripts = true },
+	"a lost token": func(e *Evidence, i int, tokens []string) {
+		e.Ops[4*i+3].Lost.Commands[0] = Bytes("SET lock-0 " + tokens[(i+1)%len(tokens)] + ":7")
+	},
 	"an entry less":   func(e *Evidence, _ int, _ []string) { e.Keys = e.Keys[:len(e.Keys)-1] },
 	"a command more":  func(e *Evidence, _ int, _ []string) { e.Commands = append(e.Commands, e.Commands[0]) },
 }

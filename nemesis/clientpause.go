@@ -63,7 +63,7 @@ func drawnPauses(w World, r *rand.Rand) []Plan {
 		m.Until, m.Limit = w.crowd().others(testbed.StepRest), m.For+w.TTL/2
 		m.cost, m.gap = m.For+w.Hold, w.TTL/10
 	})
-	until(testbed.StepTouch, begins(testbed.StepHold), "freezes as the holder, until another is about to touch the resource the resource")
+	until(testbed.StepTouch, begins(testbed.StepHold), "freezes as the holder, until another is about to touch the resource")
 	until(testbed.StepHold, w.lastCommand(testbed.Replied, testbed.StepAcquire), "freezes when its lock is granted, before it knows, until another has it")
 	until(testbed.StepHold, w.renewals(testbed.Before), "freezes while it renews, until another has the lock")
 	return d.plans(3, r)

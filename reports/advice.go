@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
@@ -130,7 +131,10 @@ func (a *advice) decide(all []brokenAssumption) {
 // insteadOf returns the recipes to recommend instead of known.
 func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick {
 	if a.Answer == doNotUse || a.Answer == useOnlyIf && a.Fenced {
-		return locks.PicksLike(known.ID, claims, known.Topology)
+		// A lock that is used only with a fenced resource is replaced where there is no such resource.
+		return slices.DeleteFunc(locks.PicksLike(known.ID, claims, known.Topology), func(p locks.Pick) bool {
+			return a.Answer == useOnlyIf && fenced(p)
+		})
 	}
 	if a.Answer != useOnlyIf || len(a.Broken) == 0 {
 		return nil
@@ -139,6 +143,12 @@ func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick
 	return slices.DeleteFunc(locks.Picks(), func(p locks.Pick) bool {
 		return !likePick(known, claims, p) || len(breaks(p, first)) > 0
 	})
+}
+
+// fenced reports whether the recipe gives fencing tokens.
+func fenced(p locks.Pick) bool {
+	r, ok := locks.ByID(p.ID)
+	return ok && r.Claims(time.Second, 5).Fenced
 }
 
 // matters reports whether a flaw matters in choosing a lock with these claims. Two kinds of limits

@@ -56,7 +56,7 @@ func TestAnswersFollowFromVerdictsAndClaims(t *testing.T) {
 			useOnlyIf, []checker.Cause{checker.LeaseOutlived, checker.ServerLostKey}, []string{"fenced"}, "(1) a holder is done before its lease ends, and (2) Redis keeps a key that it has acknowledged; where (1) is not sure, take `fenced`; where (2) is not sure, take `redlock-drift` or `redlock-delayed-restart` on independent nodes; where none of these can be had, no lease will do"},
 		"blocked for ever, as every renewed lock may be": {own, []campaign.Cell{judged("own", "hung-work", trial.Flaw{Oracle: "liveness", Cause: "hung-holder", Kind: locks.Limit, Forever: true})},
 			useOnlyIf, []checker.Cause{checker.HungHolder}, []string{"fenced", "set-nx-px-wait", "redlock-drift", "redlock-delayed-restart"}, "a client that renews a lease is still at work"},
-		"an overlap that a fence makes harmless": {fencing, []campaign.Cell{judged("own", "failover", limit("exclusion", "server-lost-key"))}, useOnlyIf, nil, []string{"fenced", "set-nx-px-wait"},
+		"an overlap that a fence makes harmless": {fencing, []campaign.Cell{judged("own", "failover", limit("exclusion", "server-lost-key"))}, useOnlyIf, nil, []string{"set-nx-px-wait"},
 			"the guarded resource refuses an older fencing token; where that is not sure, take"},
 		"a bug": {own, []campaign.Cell{judged("own", "client-pause", limit("exclusion", "lease-outlived")), judged("own", "delay", bug("ownership", "foreign-delete"))},
 			doNotUse, []checker.Cause{checker.ForeignDelete}, []string{"fenced", "set-nx-px-wait"}, "failed under delay; take `fenced` or `set-nx-px-wait` instead."},

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,28 +76,38 @@ func DecidedWords(d decision.Decision, e history.Evidence) string {
 // mostEvents is the maximum number of events in DecidedWords.
 const mostEvents = 8
 
-// meanwhile describes the events later than from and no later than to, in the order of their words.
+// meanwhile describes the events later than from and no later than to, in the order of their times.
 // They include the instants at which keys expire: an expiry changes nothing until a command or the
 // node notices it.
-func meanwhile(e history.Evidence, from, to time.Duration) (all []string) {
+func meanwhile(e history.Evidence, from, to time.Duration) []string {
+	type event struct {
+		at    time.Duration
+		words string
+	}
+	var all []event
 	for _, op := range e.Ops {
 		if op.Time > from && op.Time <= to {
 			who, what := story.OpMoment(e, op.Index)
-			all = append(all, who+": "+prose.Plain(what))
+			all = append(all, event{op.Time, who + ": " + prose.Plain(what)})
 		}
 	}
 	for _, k := range e.Keys {
 		if k.To > from && k.To <= to {
 			who, what := story.KeyMoment(e, k.Index)
-			all = append(all, who+": "+what)
+			all = append(all, event{k.To, who + ": " + what})
 		}
 		// Redis keeps a key through the millisecond in which the key expires.
 		if k.After != nil && k.After.Expires > from-2*time.Millisecond && k.After.Expires <= to {
-			all = append(all, fmt.Sprintf("%s: the life of %s ends at %s", k.Node, k.Key, prose.Instant(k.After.Expires)))
+			words := fmt.Sprintf("%s: the life of %s ends at %s", k.Node, k.Key, prose.Instant(k.After.Expires))
+			all = append(all, event{k.After.Expires, words})
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	slices.SortFunc(all, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.words, b.words)) })
+	var words []string
+	for _, x := range slices.Compact(all) {
+		words = append(words, x.words)
+	}
+	return words
 }
 
 // moment describes the event at an instant.

@@ -53,7 +53,7 @@ func TestADecisionIsDrawnAndTold(t *testing.T) {
 	words := DecidedWords(d, s.Evidence)
 	for _, want := range []string{
 		"exclusion by lease-outlived", "shows at 1.223000 s", "From 1.123000 s on it was certain", "all 8 continuations",
-		"At 1.011000 s, 5 of 8 still averted it", "What happened in between", "c1: acquire: done",
+		"At 1.011000 s, 5 of 8 still averted it", "What happened in between: n0: the life of orders ends at 1.011 s; n0: orders expires; c1: begins to acquire; n0: orders is changed by a command; c1: acquire: done.",
 	} {
 		if !strings.Contains(words, want) {
 			t.Errorf("%q is not in:\n%s", want, words)

@@ -182,6 +182,6 @@ var whyWords = map[What]string{
 	LeftImmortal:  "{key} on {node} has no TTL and no living owner",
 	LeftHung:      "{key} on {node} has no TTL, and {who} never comes back to remove it",
 	LeftHungOn:    "{who}, which never comes back from its work, keeps {key} on {node} alive with {command}, last at {at}, {span} after it began to hang",
-	LeftKeptAlive: "{who}, which does not hold it, keeps {key} on {node} alive with {command}, last at {at}, {span} after it began to hang",
+	LeftKeptAlive: "{who}, which does not hold it, keeps {key} on {node} alive with {command}, last at {at}",
 	LeftTooLong:   "{key} on {node} has still {span} to live at {at}, longer than the recipe claims",
 }

@@ -58,7 +58,8 @@ func plotDamage(c Campaign) *svg.Picture {
 	})
 }
 
-// short writes a rate in at most four characters, such as "0", "0.3", "12", "3400" or "12k".
+// short writes a rate below a thousand million in at most four characters, such as "0", "0.3", "12", "3400",
+// "12k" or "7M".
 func short(rate float64) string {
 	switch {
 	case rate == 0:
@@ -71,6 +72,9 @@ func short(rate float64) string {
 		return strconv.FormatFloat(rate, 'f', 0, 64)
 	case rate < 9995:
 		return strconv.FormatFloat(math.Round(rate/10)*10, 'f', 0, 64)
+	}
+	if rate >= 999.5e3 {
+		return strconv.FormatFloat(rate/1e6, 'f', 0, 64) + "M"
 	}
 	return strconv.FormatFloat(rate/1000, 'f', 0, 64) + "k"
 }

@@ -38,7 +38,7 @@ func TestDamageIsLostUpdatesPerHour(t *testing.T) {
 }
 
 func TestRatesAreShort(t *testing.T) {
-	for rate, want := range map[float64]string{0: "0", 0.04: "<0.1", 0.3: "0.3", 9.96: "10", 12.4: "12", 99.7: "100", 786: "790", 9994: "9990", 9996: "10k", 123456: "123k"} {
+	for rate, want := range map[float64]string{0: "0", 0.04: "<0.1", 0.3: "0.3", 9.96: "10", 12.4: "12", 99.7: "100", 786: "790", 9994: "9990", 9996: "10k", 123456: "123k", 999499: "999k", 999500: "1M", 7.2e6: "7M"} {
 		if got := short(rate); got != want {
 			t.Errorf("%v: got %q, want %q", rate, got, want)
 		}

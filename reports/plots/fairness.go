@@ -25,7 +25,7 @@ func fairness(trials []trial.Result) map[cell.Key]float64 {
 	out := map[cell.Key]float64{}
 	for at, indices := range all {
 		slices.Sort(indices)
-		out[at] = indices[len(indices)/2]
+		out[at] = indices[(len(indices)-1)/2] // of two in the middle the lower one, as in the tables
 	}
 	return out
 }

@@ -198,7 +198,7 @@ func (c *tapped) Write(p []byte) (int, error) {
 	c.rest = append(c.rest, p...)
 	for {
 		before, after := parseValue(c.rest)
-		if before.kind != '*' || len(before.elems) == 0 || before.elems[len(before.elems)-1].null {
+		if before.kind != '*' || len(before.elems) == 0 || before.elems[len(before.elems)-1].kind == 0 {
 			break // the rest of the command is still to come
 		}
 		var args []string

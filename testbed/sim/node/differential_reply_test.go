@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
@@ -33,8 +34,11 @@ func parseValue(b []byte) (value, []byte) {
 	n, err := strconv.Atoi(v.text)
 	switch v.kind {
 	case '$', '=', '!':
-		if err != nil || n < 0 || n+2 > len(rest) {
-			return value{kind: v.kind, null: n < 0}, rest
+		switch {
+		case err != nil || n >= 0 && n+2 > len(rest): // cut short
+			return value{}, nil
+		case n < 0:
+			return value{kind: v.kind, null: true}, rest
 		}
 		v.text = string(rest[:n])
 		return v, rest[n+2:]
@@ -213,4 +217,23 @@ func sortedLeaving(all []resp.Message) []resp.Message {
 		sorted[i] = resp.Message("*2\r\n$" + strconv.Itoa(len(names[i])) + "\r\n" + names[i] + "\r\n:" + counts[i] + "\r\n")
 	}
 	return sorted
+}
+
+func TestAMessageThatIsCutShortEqualsNoWholeOne(t *testing.T) {
+	whole := "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"
+	for n := range len(whole) {
+		v := parse([]byte(whole[:n]))
+		if last := len(v.elems) - 1; v.kind != 0 && (last < 0 || v.elems[last].kind != 0) {
+			t.Errorf("%q: got %+v, want a message that is cut short", whole[:n], v)
+		}
+	}
+	if v := parse([]byte(whole)); v.kind != '*' || len(v.elems) != 2 || v.elems[1].text != "k" {
+		t.Errorf("the whole message: got %+v", v)
+	}
+	if v := parse([]byte("$5\r\nab")); v.kind != 0 {
+		t.Errorf("a bulk string that is cut short: got %+v", v)
+	}
+	if v := parse([]byte("$-1\r\n")); v.kind != '$' || !v.null {
+		t.Errorf("a null: got %+v", v)
+	}
 }

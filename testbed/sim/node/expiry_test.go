@@ -5,14 +5,21 @@ import (
 	"time"
 )
 
-var lives = []struct {
-	name  string
-	steps []step
-}{}
-
+// Each command gives the key k, at 0 ms, a life of 2 s. Redis keeps a key through the millisecond in
+// which it expires.
 func TestKeyLivesThroughItsDeadlinesMillisecond(t *testing.T) {
-	for _, test := range lives {
-		t.Run(test.name, func(t *testing.T) { play(t, newNode(t).Connect(), test.steps) })
+	for _, set := range [][]step{
+		{{0, "SET k v PX 2000", "+OK"}},
+		{{0, "SET k v EX 2", "+OK"}},
+		{{0, "SET k v", "+OK"}, {0, "PEXPIRE k 2000", ":1"}},
+		{{0, "SET k v", "+OK"}, {0, "EXPIRE k 2", ":1"}},
+		{{0, "SET k v", "+OK"}, {0, "PEXPIREAT k 946684802000", ":1"}},
+		{{0, "HSET k f v", ":1"}, {0, "PEXPIRE k 2000", ":1"}},
+	} {
+		t.Run(set[len(set)-1].command, func(t *testing.T) {
+			play(t, newNode(t).Connect(), append(set, step{1999, "PTTL k", ":1"}, step{2000, "EXISTS k", ":1"}, step{2000, "PTTL k", ":0"},
+				step{2000.9, "EXISTS k", ":1"}, step{2001, "EXISTS k", ":0"}, step{2001, "PTTL k", ":-2"}))
+		})
 	}
 }
 
