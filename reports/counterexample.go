@@ -22,7 +22,7 @@ import (
 // and commands that matter, in order; and commands for a closer look. folder is the trial's folder
 // as command lines name it. origin says how the trial came about; "" = unknown. kept is what the
 // folder has; for a picture that it lacks, the text has the command that draws it. If the folder
-// has a minimal trial, that trial's page has the story and the operations and commands in order.
+// has a minimal trial, that trial's page has the story, the verdicts, and the operations and commands.
 func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, kept keptFiles) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
@@ -34,15 +34,14 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	}
 	if !kept.Minimal {
 		g.writeStory(&b, t, f, folder, kept)
-	}
-	b.WriteString("## Verdicts\n\n| oracle | result | cause | found |\n|---|---|---|---|\n")
-	for _, v := range t.Verdicts {
-		verdictRows(&b, t, v)
-	}
-	if !kept.Minimal {
+		b.WriteString("## Verdicts\n\n| oracle | result | cause | found |\n|---|---|---|---|\n")
+		for _, v := range t.Verdicts {
+			verdictRows(&b, t, v)
+		}
 		writeLog(&b, f, folder)
+		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "\n## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shell.Quote(folder), shell.Quote(folder))
+	fmt.Fprintf(&b, "## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shell.Quote(folder), shell.Quote(folder))
 	history := storedAs(folder, trial.HistoryFile)
 	fmt.Fprintf(&b, "Seed %d, %s of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s)",
 		t.Spec.Seed, t.Spec.Title(), t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,

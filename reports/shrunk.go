@@ -25,7 +25,7 @@ const asItRan = "Not shrunk: the trial as it ran"
 // not shrunk.
 func origin(folder string, s *trial.Shrinking) string {
 	if hasMinimal(folder) {
-		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same, with its story, is in [%s](%s)",
+		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same, with its story and verdicts, is in [%s](%s)",
 			trial.MinimalFolder, path.Join(trial.MinimalFolder, CounterexampleFile))
 	}
 	return originWords(s)

@@ -23,7 +23,7 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 	}{
 		{"nobody asked for it", nil, nil, "Not shrunk: the trial as it ran.", ""},
 		{"there was no time", &unfinished, nil, "Not shrunk: the trial as it ran (the time budget of 1s was used up).", ""},
-		{"it was shrunk", nil, &shrunk, "The trial as it ran; a smaller one that shows the same, with its story, is in [minimal](minimal/counterexample.md).",
+		{"it was shrunk", nil, &shrunk, "The trial as it ran; a smaller one that shows the same, with its story and verdicts, is in [minimal](minimal/counterexample.md).",
 			"Shrunk, in 41 trials, from the trial as it first ran: 3 to 2 clients, 90 to 12 operations."},
 	} {
 		dir, trials := storedCampaign(t)
