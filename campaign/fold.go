@@ -28,7 +28,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 		Shard:   info.Config.Shard,
 	}
 	if f := info.Further; f != nil {
-		m.Further = &Further{Rounds: f.Rounds, Trials: f.Trials, LastNew: f.LastNew}
+		m.Further = &Further{Rounds: f.Rounds, Trials: f.Trials, LastNewFlaw: f.LastNewFlaw}
 	}
 	// Trials end in any order; the matrix does not depend on it.
 	trials = slices.Clone(trials)

@@ -23,12 +23,12 @@ import (
 type Further struct {
 	Rounds int `json:"rounds"` // rounds begun; each draws one more trial of every cell and workload that does not rest
 	Trials int `json:"trials"` // further trials that ran, stored ones included
-	// LastNew is the number of the last further trial that showed a flaw which its cell had not
+	// LastNewFlaw is the number of the last further trial that showed a flaw which its cell had not
 	// shown before, counted from 1; 0 = no trial did. Each shard counts its own trials; a merged
 	// campaign has the maximum.
-	LastNew int           `json:"lastNew,omitempty"`
-	Virtual time.Duration `json:"virtual,omitempty"` // virtual time of the trials in Cells
-	Cells   []Tally       `json:"cells,omitempty"`   // sorted in the order of the plan after each batch
+	LastNewFlaw int           `json:"lastNewFlaw,omitempty"`
+	Virtual     time.Duration `json:"virtual,omitempty"` // virtual time of the trials in Cells
+	Cells       []Tally       `json:"cells,omitempty"`   // sorted in the order of the plan after each batch
 }
 
 // Tally counts the further trials of a cell. All fields but Ran and LastNew are like Cell's, and count only
@@ -79,10 +79,10 @@ func (f *Further) Words() string {
 		return "no time was left for further trials"
 	}
 	text := fmt.Sprintf("%d further %s in %d %s", f.Trials, wording.Plural(f.Trials, "trial"), f.Rounds, wording.Plural(f.Rounds, "round"))
-	if f.LastNew == 0 {
+	if f.LastNewFlaw == 0 {
 		return text + ": no cell showed a new flaw"
 	}
-	return text + fmt.Sprintf(": the last that showed its cell a new flaw was number %d", f.LastNew)
+	return text + fmt.Sprintf(": the last that showed its cell a new flaw was number %d", f.LastNewFlaw)
 }
 
 // cell returns the tally of a cell. It adds the tally if there is none.
@@ -117,7 +117,7 @@ func (f *Further) count(t trial.Result) {
 
 // add adds the counts of another shard.
 func (f *Further) add(g *Further) {
-	f.Rounds, f.LastNew = max(f.Rounds, g.Rounds), max(f.LastNew, g.LastNew)
+	f.Rounds, f.LastNewFlaw = max(f.Rounds, g.Rounds), max(f.LastNewFlaw, g.LastNewFlaw)
 	f.Trials += g.Trials
 	f.Virtual += g.Virtual
 	for _, c := range g.Cells {
@@ -284,7 +284,7 @@ func (r *run) digest(done []trial.Done, shown knowledge, attends *attention) {
 		f.Rounds = max(f.Rounds, t.Spec.Trial-r.Config.Trials+1)
 		news, flaw, behaviour := shown.learn(t)
 		if flaw {
-			f.LastNew = f.Trials
+			f.LastNewFlaw = f.Trials
 		}
 		attends.saw(t, behaviour)
 		c := f.cell(t.Spec.Lock, t.Spec.Fault)

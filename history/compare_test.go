@@ -122,12 +122,12 @@ var changes = map[string]func(e *Evidence, i int, tokens []string){
 	"a key's owner":   func(e *Evidence, i int, tokens []string) { e.Keys[i].After.Fields[0].Name = Bytes(tokens[i] + "x") },
 	"a field's value": func(e *Evidence, i int, _ []string) { e.Keys[i].After.Fields[0].Value = "3" },
 	"a key's life":    func(e *Evidence, i int, _ []string) { e.Keys[i].After.Expires++ },
-	"a loss": func(e *Evidence, i int, _ []string) { e.Ops[4*i+3].Lost.Scripts = true },
+	"a loss":          func(e *Evidence, i int, _ []string) { e.Ops[4*i+3].Lost.Scripts = true },
 	"a lost token": func(e *Evidence, i int, tokens []string) {
 		e.Ops[4*i+3].Lost.Commands[0] = Bytes("SET lock-0 " + tokens[(i+1)%len(tokens)] + ":7")
 	},
-	"an entry less":   func(e *Evidence, _ int, _ []string) { e.Keys = e.Keys[:len(e.Keys)-1] },
-	"a command more":  func(e *Evidence, _ int, _ []string) { e.Commands = append(e.Commands, e.Commands[0]) },
+	"an entry less":  func(e *Evidence, _ int, _ []string) { e.Keys = e.Keys[:len(e.Keys)-1] },
+	"a command more": func(e *Evidence, _ int, _ []string) { e.Commands = append(e.Commands, e.Commands[0]) },
 }
 
 func TestARealDifferenceIsSeenWhateverTheTokens(t *testing.T) {
