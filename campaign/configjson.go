@@ -10,8 +10,9 @@ import (
 const defaultClients, defaultKeys = 3, 1
 
 // storedConfig is Config as stored in campaign.json. Clients and Keys are always stored, with their
-// defaults if the user did not choose them. Chosen names those of these two fields that the user explicitly
-// set to the default. When a campaign is read, any other default becomes 0, which means "not chosen".
+// defaults if the user did not choose them. If the user chose a number that equals the default, Chosen
+// has the field's name. When a campaign is read, Clients or Keys becomes 0 ("not chosen") if it equals
+// its default and Chosen does not name it.
 type storedConfig struct {
 	plainConfig
 	Chosen []string `json:"chosen,omitempty"`

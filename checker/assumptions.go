@@ -340,8 +340,10 @@ func (rp *replay) actedOrCrashed(client int, s evidence.Interval) bool {
 	return false
 }
 
-// struck finds the first fault whose window was open between the grant and until. The fault must
-// have hit the grant's client, the grant's node or a link of that client.
+// struck finds the first fault that was aimed at the grant's client, at the grant's node or at a link
+// of that client, and was in force at some time after the grant and before the time until. Whether
+// the fault hit anything does not matter. Faults that only prolong a client's work
+// (FaultEffect.Prolongs) do not count.
 func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assumption {
 	for _, win := range rp.Windows {
 		over := win.Invoke.Window
@@ -360,8 +362,8 @@ func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assump
 	return nil
 }
 
-// among returns the fact that names what the window hit: the grant's client, the grant's node or a
-// link of that client. It returns the zero Fact if the window hit none of them.
+// among returns the fact that names what the window's fault is aimed at: the grant's client, the
+// grant's node or a link of that client. It returns the zero Fact if it is aimed at none of them.
 func among(l *keyspace.Grant, win *history.Window) account.Fact {
 	switch {
 	case slices.Contains(win.Clients, l.Client):

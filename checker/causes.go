@@ -258,8 +258,9 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 	}
 	end := first.End
 	if end != nil && end.Seq > before && !(second != nil && first.EndedBefore(second)) {
-		// One command may end the first grant and make the second: its changes have an order, but
-		// no time passes between them.
+		// first ended only after second was made, so this end did not let second in. There is one
+		// exception: a single command made second and then removed first. No time passes between
+		// the changes of one command.
 		if second != nil && end.How == keyspace.Deleted && end.Cmd >= 0 && end.Cmd == second.Cmd {
 			if r, stale := rp.tookOver(first, end.Cmd); stale {
 				return r

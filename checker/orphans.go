@@ -96,10 +96,11 @@ func (rp *replay) orphans() []Finding {
 	return findings
 }
 
-// takenInTime reports whether an acquire took over the orphan within the claimed recovery
-// time after the first client was kept out. A lock that takes over a key without a TTL stores the end
-// of the lease in the value, so the missing TTL kept nobody out. With a quorum, takenInTime returns
-// false: keys on other nodes may still be there.
+// takenInTime reports whether the orphan was taken over less than Claims.Recovery after since, the
+// time at which the orphan first kept a client out. If so, the missing TTL is not to blame: a lock
+// that takes over keys without a TTL stores the end of the lease in the value, and clients waited
+// for that end. With a quorum above 1, takenInTime returns false: other keys of the lock may still
+// be there.
 func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 	until, ended := o.end()
 	return rp.Quorum() <= 1 && ended == account.WasTakenOver && until-since < rp.Claims.Recovery

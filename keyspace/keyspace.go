@@ -157,7 +157,7 @@ type Contact struct {
 	On  []*Grant // the grants that the key carried before the command ran
 }
 
-// Step is one change of a key, with the key's owners before and after it.
+// Step is one change of a key, with the latest grants that the key carried before and after it.
 type Step struct {
 	Change int // position in Evidence.Keys
 	Cmd    int // position of the command in the log, -1 for none

@@ -175,8 +175,8 @@ func (l *redisson) lockWithin(ctx context.Context, limit time.Duration) (Lease, 
 }
 
 // awaitRelease returns nil when a release was published, or after wait. A negative wait means that
-// the key never expires; it is unlimited, as in the library. awaitRelease polls ctx, because a
-// goroutine that serves a message channel would interfere with Close.
+// the key never expires: awaitRelease then waits without a limit, as the library does. It receives for
+// short times and checks ctx after each: the goroutine of PubSub.Channel would interfere with Close.
 func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wait time.Duration) error {
 	until := time.Now().Add(wait)
 	for {

@@ -97,7 +97,7 @@ type injection struct {
 	ended  *testbed.Hit   // the hit of Until that ended the action; nil if none did
 	struck []testbed.Link // cached result of links
 	heal   heal
-	meant  time.Duration // how long the client at Until was held on purpose
+	meant  time.Duration // how long the client at Until was held to wait for another holder; it is no stall
 	until  *ending       // the wait for Until; nil before the wait begins
 	letGo  func()        // releases the client held at Until; a heal may call it early
 	stall  error         // error of recording a client's stall

@@ -22,7 +22,7 @@ const (
 	Masters = 3
 )
 
-// defaultTimeout is go-redis's own ReadTimeout.
+// defaultTimeout is the default of Setup.CommandTimeout. It is shorter than go-redis's own, 5 s.
 const defaultTimeout = 3 * time.Second
 
 // Complete returns the setup with Nodes set for its topology and with the defaults of Durability

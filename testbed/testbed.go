@@ -107,8 +107,8 @@ type Setup struct {
 	// of clients. A fault of one client's link then hits every client, and no client can be
 	// moved to another primary alone.
 	SharedLinks bool
-	// CommandTimeout is the clients' read and write timeout (go-redis's ReadTimeout); 0 =
-	// go-redis's default, 3 s.
+	// CommandTimeout is the clients' read and write timeout (go-redis's ReadTimeout and
+	// WriteTimeout); 0 = defaultTimeout, 3 s.
 	CommandTimeout time.Duration
 	// Clock is the history's clock, from Testbed.Clock. Never nil.
 	Clock func() time.Duration
@@ -290,8 +290,8 @@ type Nodes interface {
 	// Keys returns the node's keys and their values, sorted by key, for a post-mortem.
 	Keys(ctx context.Context, node string) ([]history.KeyState, error)
 	// List returns the names of the nodes that clients use now, in the order of
-	// locks.Client.Nodes. In a cluster, it returns the present masters, in the order of the
-	// nodes that first had their slots.
+	// locks.Client.Nodes. In a cluster, it returns the present master of each shard, in the order
+	// of the shards' first masters.
 	List() []string
 }
 

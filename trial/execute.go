@@ -21,7 +21,8 @@ import (
 // Task is one trial to be run, judged and stored, in any process.
 type Task struct {
 	Spec Spec `json:"spec"`
-	// Folder is the trial's folder. Execute makes it only if there is something to store.
+	// Folder is the trial's folder. Execute makes it only for a trial that is stored. A streamed trial
+	// has its folder from the start; Execute removes the folder if it does not keep the trial.
 	Folder string `json:"folder"`
 	Keep   bool   `json:"keep,omitempty"` // store the trial, whatever the outcome
 	// Compress: store the evidence of a violation compressed, unless it is streamed.

@@ -54,7 +54,8 @@ func Wait(cmd *exec.Cmd) error {
 	return wait(cmd)
 }
 
-// Signal signals a started child and its whole process group. It does nothing if they are gone.
+// Signal signals a started child and its whole process group, and ignores errors. It must not be called
+// after Wait has returned: another process group may have the same number by then.
 func Signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
 // Ended tells this package that a child has ended. It is for callers that use cmd.Wait instead of

@@ -342,8 +342,8 @@ func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 }
 
 // ownPatience is how long typical Redis clients wait for a reply by default, including retries:
-// go-redis waits 3 s and sends a command up to four times.
-const ownPatience = 12 * time.Second
+// go-redis waits 5 s and sends a command up to four times.
+const ownPatience = 20 * time.Second
 
 // impatientLease prints a note if the lease time may explain an undeclared lease-outlived flaw: the
 // lock's client may wait for one reply longer than the campaign's lease lasts.

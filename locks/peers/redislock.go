@@ -42,7 +42,7 @@ var redislockVariants = []redislockVariant{
 	{id: "redislock-default-client", summary: "bsm/redislock on go-redis as it comes, which retries: " + redislockSummary,
 		client: func(c *locks.Client) redislock.RedisClient { return defaultClient(c) },
 		flaws: measured("lease-outlived",
-			"The library looks at no clock and go-redis waits up to 3 s for each of four answers: an answer that comes after the key has expired counts as a grant.",
+			"The library looks at no clock and go-redis waits up to 5 s for each of four answers: an answer that comes after the key has expired counts as a grant.",
 			"https://pkg.go.dev/"+redislockModule, []string{"delay"}, "exclusion", "resource")},
 }
 
@@ -75,7 +75,7 @@ func (v redislockVariant) recipe() locks.Recipe {
 }
 
 // defaultClient returns a Redis client with go-redis's default options, such as three retries and a
-// timeout of 3 s. The Redis client closes when the client process ends.
+// timeout of 5 s. The Redis client closes when the client process ends.
 func defaultClient(c *locks.Client) *redis.Client {
 	client := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial})
 	context.AfterFunc(c.Context, func() { _ = client.Close() }) // nobody is left to receive the error

@@ -21,7 +21,7 @@ type sample struct {
 	bar  func(bar) bool
 	mark func(mark) bool
 	lane func(lane, time.Duration) bool
-	// draw draws the sample's symbol around (x, y), 14 points wide. nil = stroke or glyph draws the
+	// draw draws the sample's symbol around (x, y), at most 14 points wide. nil = stroke or glyph draws the
 	// symbol.
 	draw func(n svg.Canvas, x, y vg.Length)
 }

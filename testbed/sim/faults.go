@@ -33,9 +33,9 @@ func (w *simulation) Hold(_ context.Context, l testbed.Link, d testbed.Direction
 	return w.shut(l, d, false)
 }
 
-// shut blocks a link in one direction or both. Hits counts the packets that were stopped and matter
-// (packet.matters). If both directions are blocked, Hits also counts attempts to connect, since
-// clients may be unable to do anything but connect.
+// shut blocks a link in one direction or both. The hits that the Undo returns are the packets that were
+// stopped and matter (packet.matters). If both directions are blocked, attempts to connect are hits, too,
+// since clients may be unable to do anything but connect.
 func (w *simulation) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -37,7 +37,7 @@ type kind int
 
 const (
 	opening kind = iota // a connection is requested or accepted
-	message             // a request or a reply
+	message             // a request, a reply, or a pushed message that answers no request
 	closing             // the sender will send nothing more
 	refusal             // the connection is refused
 	copying             // replication data or acknowledgement

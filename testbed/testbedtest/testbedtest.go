@@ -21,8 +21,8 @@ type promise struct {
 	where testbed.Topology
 }
 
-// Run tests in a subtest each promise for which the testbed has the capability and the
-// topology.
+// Run tests each promise in a subtest. It leaves out a promise if the testbed lacks the capability
+// or the topology that the promise needs.
 func Run(t *testing.T, open Open) {
 	run(t, open, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters)
 }

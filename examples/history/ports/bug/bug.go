@@ -107,7 +107,7 @@ func (b Bug) Missed(t *testing.T) {
 	}
 }
 
-// flaws returns the violations under a fault that are not limits of any lease.
+// flaws returns those violations under a fault that no lease explains, that is, that are no limits.
 func flaws(f locktest.FaultResult) (texts []string) {
 	if f.Violation != nil {
 		for _, flaw := range f.Violation.Flaws {
