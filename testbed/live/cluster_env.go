@@ -87,7 +87,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 }
 
 // elect starts a failover from old to n, unless old is down or frozen. It waits until n and all
-// other running, unfrozen masters see n as master and serve.
+// running, unfrozen masters except old see n as master and serve.
 func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	if _, err := old.running(); err == nil && !e.frozen(old) {
 		if err := n.ask(ctx, func(c *redis.Client) error { return c.Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err() }); err != nil {

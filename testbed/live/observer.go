@@ -19,7 +19,7 @@ import (
 // observer reports the changes of a node's keys. It looks at the keys
 //   - after each command that may change keys,
 //   - before a command if a key may have expired,
-//   - before and after every other operation on the node,
+//   - around operations that may change keys without a client's command, such as an eviction,
 //   - when a key has expired (run).
 //
 // A look needs the node's turn. The turn also guards all fields unless a comment says otherwise. A

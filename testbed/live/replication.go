@@ -154,7 +154,7 @@ func (p *proxy) disturb(d testbed.Direction, how func(*linkToxic) func()) testbe
 }
 
 // StopReplication implements testbed.Nodes: from now on, writes wait on the way from the
-// primary to its replicas. Hits is the number of writes that at least one replica had to
+// primary to its replicas. Hits is the greatest number of writes that any one replica had to
 // wait for.
 func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	e.mu.Lock()

@@ -29,7 +29,7 @@ type record struct {
 }
 
 // Watch reports every change to w until Reset. The node must be empty or a replica. The
-// reports about a replica begin at its promotion, with its data.
+// reports about a replica begin at its promotion, with all its data.
 func (n *Node) Watch(w Witness) {
 	n.record = record{witness: w, on: !n.readOnly, last: map[string]*history.KeyContent{}}
 }
