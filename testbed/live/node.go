@@ -53,7 +53,7 @@ type node struct {
 
 	mu     sync.Mutex // held only briefly, never during a start
 	server Server     // nil before the first start
-	up     bool       // false before the first start, and from a kill to the next start
+	up     bool       // false before the first start, from a kill to the next start, and after close
 	watch  sync.WaitGroup
 }
 
