@@ -74,7 +74,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 		e.rules(n)
 	}
 	if pair, err := e.cluster.peerProxies[old].pair(n.name); err == nil {
-		pair.open() // drops held messages
+		pair.open() // held writes are lost
 	}
 	if e.frozen(old) {
 		return nil
@@ -277,5 +277,6 @@ func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	return e.elections.disturb(ctx, between, l, d, otherwise, how)
 }
 
-// turnTimeout bounds how long a migration waits for the turns (node.turn) of its nodes.
+// turnTimeout bounds how long a migration may wait for the turns (node.turn) of its nodes and then
+// move the keys.
 const turnTimeout = 5 * time.Second

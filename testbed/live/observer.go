@@ -240,7 +240,8 @@ const grace = 500 * time.Microsecond
 // again is the delay before run repeats a failed look.
 const again = 20 * time.Millisecond
 
-// run is the observer's goroutine. It looks at the keys when one has expired, and when asked is set.
+// run is the observer's goroutine. It looks at the keys when one has expired, when asked is set, and
+// again after a failed look.
 func (o *observer) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()

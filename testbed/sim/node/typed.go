@@ -47,9 +47,8 @@ func (n *Node) checked(c *command, args []string) (ok bool) {
 	return true
 }
 
-// maxSize limits the length, in bytes, to which SETBIT and SETRANGE can extend a string. The number
-// of elements that one argument can request is limited to a 64th of it. So none of these commands
-// exhausts the memory.
+// maxSize bounds the offset, in bytes, of SETBIT, GETBIT and SETRANGE. A 64th of it bounds the number
+// of elements that HRANDFIELD and the like can request. So none of these commands exhausts the memory.
 const maxSize = 64 << 20
 
 // checkedElement checks that the key holds a list, and then that the index is an integer.
