@@ -23,7 +23,7 @@ type provocation struct {
 	until  time.Time       // end of the grace after the last heal, restart or replacement
 }
 
-// provoke notes that a fault of nodes, or of links between servers, is in force until healed.
+// provoke notes that a fault of nodes, or of a serverLink, is in force until healed.
 func (p *provocation) provoke() (healed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,7 +29,7 @@ type node struct {
 	durability  testbed.Durability
 	sentinel    bool // a Sentinel, not a Redis node
 	clock       func() time.Duration
-	died        func(error)  // called if the server dies unexpectedly
+	died        func(error)  // called if the server dies unexpectedly or cannot store its data
 	peerProxies *peerProxies // the peer proxies through which other servers reach the node; may be nil
 	args        []string     // the node's own options, for every start
 	keeps       string       // name of a file that wipe keeps; "" = none
@@ -294,7 +294,8 @@ func (n *node) admin() (*redis.Client, error) {
 	return redis.NewClient(o), nil
 }
 
-// adminTimeout bounds how long a node may take to answer the harness's own commands.
+// adminTimeout bounds how long a node may take to answer the harness's own commands, and to do what
+// they ask for.
 const adminTimeout = 10 * time.Second
 
 // ask calls exchange with a client that bypasses links and gate.
