@@ -167,7 +167,8 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp4", s.Addr())
 }
 
-// killTimeout is how long a kill waits for the command that the node is executing.
+// killTimeout is how long a kill, or an observer's last look, waits for the command that the node is
+// executing.
 const killTimeout = 100 * time.Millisecond
 
 // kill calls down and then kills the node's server. It holds the node's turn if the turn becomes
