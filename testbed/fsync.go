@@ -5,16 +5,16 @@ import "time"
 // fsyncEvery is how often appendfsync everysec makes the append-only file durable.
 const fsyncEvery = time.Second
 
-// LastFsync returns the time of a node's last fsync before a kill. The node started at the time
-// began with the durability EverySec, and is killed at the time at. It loses all writes after the
-// last fsync. All testbeds use LastFsync, so that the same plan loses the same writes on each
-// testbed.
+// LastFsync returns the time of the last fsync of a node with the durability EverySec before the
+// node is killed. Parameter began is when the node started, at is when it is killed. The node loses
+// all writes after the last fsync. All testbeds use LastFsync, so that the same plan loses the same
+// writes on each testbed.
 //
-// Redis promises only about one fsync a second. Before 7.0, Redis syncs at the first write,
-// or at the first turn of its event loop, in each second of its clock; since 7.0, one second
-// after the last fsync. Each fsync runs in the background and takes as long as the disk
-// needs, so that chance decides what a power loss keeps. LastFsync is simpler: fsyncs
-// complete at whole seconds since the start, and all later writes are lost.
+// Redis promises only about one fsync a second. Before 7.4, Redis syncs at the first write,
+// or at the first turn of its event loop, in each second of its clock; since 7.4, one second
+// after the last fsync (redis/redis#13041). Each fsync runs in the background and takes as
+// long as the disk needs, so that chance decides what a power loss keeps. LastFsync is
+// simpler: fsyncs complete at whole seconds since the start, and all later writes are lost.
 func LastFsync(began, at time.Duration) time.Duration {
 	return at - (at-began)%fsyncEvery
 }

@@ -65,10 +65,11 @@ func (s Setup) Complete() (Setup, error) {
 // would only make dials fail on a loaded machine.
 const dialTimeout = 5 * time.Second
 
-// PoolSize bounds the connections of one client to one node. It is large for two reasons: go-redis
-// stops dialling for a second after PoolSize failed dials; and waiting for a connection takes a
-// timer from a pool that bubbles of testing/synctest must not share. The simulation lets a command
-// into go-redis only while fewer than PoolSize commands and dials are under way.
+// PoolSize bounds the connections of one client to one node. It is large for two reasons. After
+// PoolSize failed dials, go-redis dials only once a second until a dial succeeds. And waiting for a
+// connection takes a timer from a pool that bubbles of testing/synctest must not share. The
+// simulation lets a command into go-redis only while fewer than PoolSize commands and dials are
+// under way.
 const PoolSize = 512
 
 // connBuffer is the size of a connection's read buffer and of its write buffer. go-redis's
@@ -81,9 +82,9 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// RedisOptions returns options for a go-redis client that sends only what the recipe asks for: no
-// retries, no commands of its own. Timeout is for reads and writes; dials have at least
-// dialTimeout.
+// RedisOptions returns options for a go-redis client that sends only what the recipe asks for, and
+// one HELLO per connection: no retries, no other commands of its own. Timeout is for reads and
+// writes; dials have at least dialTimeout.
 func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 	return &redis.Options{
 		Addr: addr, Protocol: 2, DisableIdentity: true,

@@ -44,10 +44,10 @@ type facts struct {
 	labels   bool   // SELinux denies containers access to our files
 }
 
-// answerTimeout bounds how long an engine may take to answer its first request.
+// answerTimeout bounds how long the engine, or the lab's Redis, may take to answer its first request.
 const answerTimeout = 10 * time.Second
 
-// callTimeout bounds one request to the engine, on a busy machine.
+// callTimeout bounds a request to the engine, or a short series of requests, on a busy machine.
 const callTimeout = 2 * time.Minute
 
 // quiet turns off testcontainers' log and its reaper. That reaper is a container whose

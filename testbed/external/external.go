@@ -95,7 +95,8 @@ func (t *Testbed) Without() map[testbed.Topology]string {
 	return map[testbed.Topology]string{testbed.Independent: "give several addresses"}
 }
 
-// Version returns the version of the last of the servers, such as "7.2.4" or "Valkey 8.0.1".
+// Version returns the version of the last of the servers, such as "7.2.4" or "Valkey 8.0.1"; "" if
+// that server refuses INFO.
 func (t *Testbed) Version() string { return t.version }
 
 // Prefix returns the prefix of the names of all keys that trials make on the servers. With

@@ -126,8 +126,8 @@ func script(_ *guard, args []string) ([]string, error) {
 	return args, nil
 }
 
-// scan confines SCAN to the trial's own keys. It adds the prefix to every pattern, because of several
-// patterns a server uses only the last.
+// scan confines SCAN to the trial's own keys. It adds the prefix to every pattern: if there are
+// several, a server uses only the last.
 func scan(g *guard, args []string) ([]string, error) {
 	matched := false
 	for i := 2; i+1 < len(args); i += 2 {

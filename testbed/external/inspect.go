@@ -14,7 +14,7 @@ import (
 // findings describe a server before the first trial.
 type findings struct {
 	id      string            // the server's run_id; "" if unknown
-	version string            // "7.2.4"
+	version string            // such as "7.2.4" or "Valkey 8.0.1"; "" if unknown
 	info    map[string]string // fields of INFO
 	blind   error             // why INFO failed; nil if it succeeded
 }

@@ -8,9 +8,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Toxiproxy may leave a goroutine behind when a timeout toxic is removed: the toxic before it in
-	// the chain (NoopToxic) may just have read data, and then waits for ever to pass the data on.
-	// Only tests run toxiproxy's server in this program.
+	// Ignore a leak of toxiproxy: when a toxic such as timeout is removed, the toxic before it in the
+	// chain (NoopToxic) may just have read data, and then waits for ever to pass the data on. In
+	// package live, a linkToxic stands before each toxic that is removed.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"))
 }
 

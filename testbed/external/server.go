@@ -40,7 +40,7 @@ func newServer(t target, prefix string) *server {
 	return &server{target: t, guard: newGuard(prefix), exited: make(chan struct{})}
 }
 
-// replyTimeout bounds how long the server may take to answer the testbed's own commands.
+// replyTimeout bounds a dial with its login, and an exchange of the testbed's own commands (ask).
 const replyTimeout = 10 * time.Second
 
 // Dial implements live.Remote. It connects and logs in.

@@ -155,8 +155,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// take is Read without waiting; ok is false if Read has to wait. Call take only if the client
-// is not paused or the connection has ended. mu is held.
+// take is Read without waiting; ok is false if Read has to wait. Call take only if the gate keeps
+// nothing back from the client (holds) or the connection has ended. mu is held.
 func (c *Conn) take(p []byte) (n int, err error, ok bool) {
 	there := c.in[c.read:]
 	switch {
@@ -267,8 +267,8 @@ func (c *Conn) handOn(m resp.Message, by time.Time) error {
 	return err
 }
 
-// count makes the record of a command that is about to be sent, and numbers it within the step if it
-// counts (resp.Counts). The caller holds mu.
+// count returns the history.Command of a command that is about to be sent, and numbers it within the
+// step if it counts (resp.Counts). The caller holds mu.
 func (c *Conn) count(args []history.Bytes) history.Command {
 	cl := c.client
 	cmd := history.Command{

@@ -6,9 +6,9 @@ import (
 )
 
 // Exchange swaps the testbed's connections that c and o wrap, together with their numbers. c and o
-// are idle connections of one client to one node. Exchange returns false, and swaps nothing, if the
-// two can be told apart: a command is under way or incomplete, or one connection has ended or is
-// subscribed.
+// are idle, observed connections of one client to one node. Exchange returns false, and swaps
+// nothing, if the two can be told apart: a command is under way or incomplete, or one connection has
+// ended or was ever subscribed.
 //
 // Exchange is for a testbed that decides which sender uses which connection, whatever the
 // pool chose. Before the next message, the caller must also swap the functions that the testbed's

@@ -14,7 +14,7 @@ type record struct {
 	number     int    // the command's place on its connection, from 1, handshakes included
 	sentTo     string // the node to which the command was sent; another node may have served it
 	leaving    bool   // the command is being sent, or the functions of its Sent points run
-	clientDone bool   // replied, or the client's end of the connection has ended
+	clientDone bool   // replied, or the sending failed, or the client's end of the connection has ended
 	unread     bool   // the reply waits in the socket of a frozen process
 	served     bool
 	ended      bool // the outcome is final: Arrived, Served, Replied and Reply do not change any more

@@ -23,7 +23,7 @@ type provocation struct {
 	until  time.Time       // end of the grace after the last heal, restart or replacement
 }
 
-// provoke notes that a fault of nodes, or of links between servers, is in force until healed.
+// provoke notes that a fault of nodes, or of a serverLink, is in force until healed.
 func (p *provocation) provoke() (healed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,14 +55,14 @@ func (p *provocation) during(cause func() (testbed.Undo, error), after func(cont
 // disturbance is Network.Cut or Network.Hold.
 type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)
 
-// serverLink is a link between two servers.
+// serverLink is a link between two servers, or between a client and a Sentinel.
 type serverLink struct {
 	proxies []*proxy                    // the first proxy carries commands, the other proxies do not
 	healed  func(context.Context) error // called after the undo of a cut or hold
 }
 
-// disturb cuts or holds a link between servers by calling how. For an unknown direction d, it calls
-// otherwise, which returns an error.
+// disturb cuts or holds a serverLink by calling how. For an unknown direction d, it calls otherwise,
+// which returns an error.
 func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return otherwise(ctx, l, d)

@@ -220,8 +220,9 @@ func (e *env) acquainted(ctx context.Context, c *redis.Client) (string, error) {
 	return "", nil
 }
 
-// following makes c's node follow master. It sends CLUSTER REPLICATE only once, since each such
-// command restarts the sync. It returns the condition that is still missing; "" if none.
+// following makes c's node follow master. It sends CLUSTER REPLICATE only while the node is a master
+// itself, since a further such command would restart the sync. It returns the condition that is still
+// missing; "" if none.
 func (e *env) following(ctx context.Context, c *redis.Client, master *node) (string, error) {
 	info, err := c.InfoMap(ctx, "replication").Result()
 	if err != nil {

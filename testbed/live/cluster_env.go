@@ -74,7 +74,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 		e.rules(n)
 	}
 	if pair, err := e.cluster.peerProxies[old].pair(n.name); err == nil {
-		pair.open() // drops held messages
+		pair.open() // held writes are lost
 	}
 	if e.frozen(old) {
 		return nil
@@ -87,7 +87,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 }
 
 // elect starts a failover from old to n, unless old is down or frozen. It waits until n and all
-// other running, unfrozen masters see n as master and serve.
+// running, unfrozen masters except old see n as master and serve.
 func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 	if _, err := old.running(); err == nil && !e.frozen(old) {
 		if err := n.ask(ctx, func(c *redis.Client) error { return c.Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err() }); err != nil {
@@ -277,5 +277,6 @@ func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direc
 	return e.elections.disturb(ctx, between, l, d, otherwise, how)
 }
 
-// turnTimeout bounds how long a migration waits for the turns (node.turn) of its nodes.
+// turnTimeout bounds how long a migration may wait for the turns (node.turn) of its nodes and then
+// move the keys.
 const turnTimeout = 5 * time.Second

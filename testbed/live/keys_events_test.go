@@ -84,7 +84,7 @@ func restart(ctx context.Context, e testbed.Env) error {
 }
 
 // TestTheTapSeesWhatBefallsNodes compares key changes on real servers with those of the simulation,
-// for changes that no command makes: expiry, eviction, restart, promotion.
+// for changes that no command makes: expiry, eviction, restart, promotion, a jump of the clock.
 func TestTheTapSeesWhatBefallsNodes(t *testing.T) {
 	for name, tr := range befalls {
 		t.Run(name, func(t *testing.T) {

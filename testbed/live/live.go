@@ -85,8 +85,9 @@ func (*Testbed) Clock() func() time.Duration {
 // WatchesKeys reports that the testbed observes the changes of the nodes' keys.
 func (*Testbed) WatchesKeys() bool { return true }
 
-// Run implements testbed.Testbed. If a node or a proxy dies unexpectedly, the body's context ends,
-// and Run returns the error of that death, whatever the body returned.
+// Run implements testbed.Testbed. If a node or a proxy dies unexpectedly or becomes unusable
+// (deadNode), the body's context ends, and Run returns the error that tells why, whatever the body
+// returned.
 func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) (err error) {
 	if s, err = s.Complete(); err != nil {
 		return fmt.Errorf("%s testbed: %w", t.Name(), err)
@@ -116,7 +117,8 @@ func (t *Testbed) Run(ctx context.Context, s testbed.Setup, body func(context.Co
 	return err
 }
 
-// deadNode is the cancellation cause of a trial whose node or proxy died unexpectedly.
+// deadNode is the cancellation cause of a trial whose node or proxy died unexpectedly, or whose node
+// cannot store its data or cannot be observed any more.
 type deadNode struct{ error }
 
 // Unwrap returns the testbed's error.

@@ -29,7 +29,7 @@ type node struct {
 	durability  testbed.Durability
 	sentinel    bool // a Sentinel, not a Redis node
 	clock       func() time.Duration
-	died        func(error)  // called if the server dies unexpectedly
+	died        func(error)  // called if the server dies unexpectedly or cannot store its data
 	peerProxies *peerProxies // the peer proxies through which other servers reach the node; may be nil
 	args        []string     // the node's own options, for every start
 	keeps       string       // name of a file that wipe keeps; "" = none
@@ -53,7 +53,7 @@ type node struct {
 
 	mu     sync.Mutex // held only briefly, never during a start
 	server Server     // nil before the first start
-	up     bool       // false before the first start, and from a kill to the next start
+	up     bool       // false before the first start, from a kill to the next start, and after close
 	watch  sync.WaitGroup
 }
 
@@ -167,7 +167,8 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp4", s.Addr())
 }
 
-// killTimeout is how long a kill waits for the command that the node is executing.
+// killTimeout is how long a kill, or an observer's last look, waits for the command that the node is
+// executing.
 const killTimeout = 100 * time.Millisecond
 
 // kill calls down and then kills the node's server. It holds the node's turn if the turn becomes
@@ -294,7 +295,8 @@ func (n *node) admin() (*redis.Client, error) {
 	return redis.NewClient(o), nil
 }
 
-// adminTimeout bounds how long a node may take to answer the harness's own commands.
+// adminTimeout bounds how long a node may take to answer the harness's own commands, and to do what
+// they ask for.
 const adminTimeout = 10 * time.Second
 
 // ask calls exchange with a client that bypasses links and gate.

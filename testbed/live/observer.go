@@ -19,7 +19,7 @@ import (
 // observer reports the changes of a node's keys. It looks at the keys
 //   - after each command that may change keys,
 //   - before a command if a key may have expired,
-//   - before and after every other operation on the node,
+//   - around operations that may change keys without a client's command, such as an eviction,
 //   - when a key has expired (run).
 //
 // A look needs the node's turn. The turn also guards all fields unless a comment says otherwise. A
@@ -240,7 +240,8 @@ const grace = 500 * time.Microsecond
 // again is the delay before run repeats a failed look.
 const again = 20 * time.Millisecond
 
-// run is the observer's goroutine. It looks at the keys when one has expired, and when asked is set.
+// run is the observer's goroutine. It looks at the keys when one has expired, when asked is set, and
+// again after a failed look.
 func (o *observer) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()

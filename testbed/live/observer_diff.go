@@ -93,7 +93,7 @@ func (d *diff) lasting(content *history.KeyContent, ends int64) *history.KeyCont
 	return &k
 }
 
-// since limits the time at to the period from the last look's start to this look's end.
+// since returns at, limited to the period from the last look's start to this look's end.
 func (d *diff) since(at time.Duration) time.Duration {
 	return min(max(at, d.lastSent), d.seen.Got)
 }

@@ -21,7 +21,7 @@ import (
 // sources are the source addresses of peers, by peer.
 var sources = map[string]string{"a": "127.3.2.1", "b": "127.3.2.2"}
 
-// lobby is a peer proxy in front of a server that echoes lines.
+// lobby is a peer proxy in front of a server that echoes what it receives.
 type lobby struct {
 	*testing.T
 	peerProxies *peerProxies

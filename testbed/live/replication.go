@@ -154,7 +154,7 @@ func (p *proxy) disturb(d testbed.Direction, how func(*linkToxic) func()) testbe
 }
 
 // StopReplication implements testbed.Nodes: from now on, writes wait on the way from the
-// primary to its replicas. Hits is the number of writes that at least one replica had to
+// primary to its replicas. Hits is the greatest number of writes that any one replica had to
 // wait for.
 func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	e.mu.Lock()
@@ -201,8 +201,8 @@ func (e *env) heir(node string) (heir, old *node, err error) {
 	return heir, e.primary, nil
 }
 
-// promoteFor makes a replica the primary and moves the clients to it. It closes the old primary's
-// links to replicas, so that neither the old nor the new primary has replicas.
+// promoteFor makes a replica the primary and moves the clients in moved to it. It closes the old
+// primary's links to replicas, so that neither the old nor the new primary has replicas.
 func (e *env) promoteFor(ctx context.Context, heir *node, moved []*client) error {
 	if err := heir.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() }); err != nil {
 		return err

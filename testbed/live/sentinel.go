@@ -38,7 +38,7 @@ type sentinels struct {
 	all         []*node
 	peerProxies map[*node]*peerProxy // peer proxies of Sentinels and nodes
 	links       []*sentinelLink      // links from clients to Sentinels
-	shard       *shard               // the nodes; its master is the primary
+	shard       *shard               // all nodes; the shard's master is the primary
 	elections
 }
 

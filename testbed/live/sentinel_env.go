@@ -44,7 +44,7 @@ func (e sentinelEnv) Promote(ctx context.Context, node string) error {
 }
 
 // await waits until every Sentinel reports the node as the primary. The error contains the
-// state of the first Sentinel that does not.
+// view of the first Sentinel that does not.
 func (e *env) await(ctx context.Context, n *node) error {
 	for _, s := range e.sentinels.all {
 		if err := until(ctx, func() (string, error) { return retried(e.chosen(ctx, s, n)) }); err != nil {
@@ -55,7 +55,7 @@ func (e *env) await(ctx context.Context, n *node) error {
 }
 
 // chosen returns nil if the Sentinel reports the node as the primary, else an error with
-// the Sentinel's state.
+// the Sentinel's view of the primary.
 func (e *env) chosen(ctx context.Context, s, n *node) error {
 	return s.ask(context.WithoutCancel(ctx), func(c *redis.Client) error {
 		addr, err := asSentinel(c).primary(ctx)
@@ -165,8 +165,9 @@ func (e sentinelEnv) retire(ctx context.Context) error {
 	return nil
 }
 
-// Cut implements testbed.Network, also for links among nodes and Sentinels. On a link of a replaced
-// primary, the undo makes that primary a replica, as the undo of Pause does.
+// Cut implements testbed.Network, also for links among nodes and Sentinels, and for clients' links to
+// Sentinels. On a replaced primary's link to another server, the undo makes that primary a replica, as
+// the undo of Pause does.
 func (e sentinelEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*linkToxic).cut)
 }
@@ -212,9 +213,9 @@ func (e sentinelEnv) pair(l testbed.Link) (*proxy, error) {
 	return nil, nil
 }
 
-// hearing returns a function that is called with each command from Sentinels to n, before n gets it.
-// It notes promotions and demotions by REPLICAOF. Sentinels send REPLICAOF between MULTI and EXEC, so
-// that it is noted before n executes it.
+// hearing returns a function that is called with each command from another server to n, before n gets
+// the command. It notes promotions and demotions by REPLICAOF. Sentinels send REPLICAOF between MULTI
+// and EXEC, so that it is noted before n executes it.
 func (e *env) hearing(n *node) hearing {
 	return func(_ string, args []history.Bytes) {
 		switch resp.Name(args) {

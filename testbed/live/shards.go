@@ -109,7 +109,7 @@ func (c *cluster) gone(n *node) {
 	}
 }
 
-// rules notes that the node is a master, unless this is known already.
+// rules notes that the node is a master, unless this is known or the shard has two masters already.
 func (c *cluster) rules(n *node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

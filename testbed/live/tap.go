@@ -38,7 +38,7 @@ type pair struct {
 
 	blocked map[int]*effect // effects of unanswered blocking commands, by command number
 
-	queuing bool     // after MULTI, before EXEC or DISCARD; guarded by the node's turn
+	queuing bool     // after MULTI, before EXEC, DISCARD or RESET; guarded by the node's turn
 	queued  []string // keys that the queued commands may create
 }
 

@@ -171,7 +171,8 @@ func (v *linkToxic) NewState() any {
 }
 
 // closingTimeout bounds how long queued data waits for the receiver after the sender has closed: the
-// receiver may have gone, too.
+// receiver may have gone, too. At the end of a trial, it also bounds each look at a node's keys, and
+// the reading of MONITOR's last output.
 const closingTimeout = time.Second
 
 // Pipe implements toxics.Toxic. It returns when the connection has ended or on an interrupt. After

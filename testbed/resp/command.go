@@ -179,7 +179,7 @@ func Name(args []history.Bytes) string {
 	return strings.ToUpper(string(args[0]))
 }
 
-// blocking are the commands that Redis answers only after an event or a timeout.
+// blocking are the commands that Redis may answer only after an event or a timeout.
 var blocking = map[string]bool{
 	"WAIT": true, "WAITAOF": true, "BLPOP": true, "BRPOP": true, "BLMOVE": true, "BLMPOP": true,
 	"BRPOPLPUSH": true, "BZPOPMIN": true, "BZPOPMAX": true, "BZMPOP": true, "XREAD": true, "XREADGROUP": true,

@@ -98,8 +98,8 @@ func TestCommandsAreCutAsWritten(t *testing.T) {
 	})
 }
 
-// refused matches bytes that the fuzz test leaves out: bytes that RESP forbids but the library
-// accepts, and lengths that make the library allocate much memory.
+// refused matches bytes that the fuzz test does not give to the library: bytes that RESP forbids but
+// the library accepts, and lengths that make the library allocate much memory.
 var refused = regexp.MustCompile(`[0-9]{6}|[^\r]\n|^\n|[?](\r[^\n]|[^\r])|[*~>%|$=!;]([+]|-[^1]|-1[^\r])`)
 
 // FuzzRead checks that Read and radix's parser accept the same messages.

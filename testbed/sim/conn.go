@@ -22,7 +22,7 @@ type conn struct {
 	gc        *gate.Conn
 	number    int // among the client's dials of the node, from 1
 	dialled   chan error
-	dialGroup *dialGroup // the group of simultaneous dials; nil if none or the dial's result is known
+	dialGroup *dialGroup // the group of simultaneous dials; nil if none, or once the dial has left it
 	up        flow
 	down      flow
 
@@ -38,7 +38,7 @@ type conn struct {
 	seen      uint64        // the node's count of writes after the connection's last command, for WAIT
 	waiting   *waiting      // the connection's WAIT in progress, or nil
 	behind    []*packet     // requests that arrived during the WAIT
-	resetIdle *resets       // the reset that struck the connection while it was idle; nil if none
+	resetIdle *resets       // the reset that struck the idle connection; nil if none, or once it has counted a hit
 }
 
 var _ gate.Pusher = (*conn)(nil)

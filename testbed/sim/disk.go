@@ -21,10 +21,11 @@ type disk struct {
 type write struct {
 	at    time.Duration
 	after node.Snapshot
-	asked bool // a client caused the change
+	asked bool // a kill that loses the change counts it in Lost.Writes
 }
 
-// wrote notes a change of the data. Asked says whether a client caused the change.
+// wrote notes a change of the data. Asked is true if a client, an eviction or the primary caused the
+// change, and false for an expiry.
 func (d *disk) wrote(s *server, asked bool) {
 	switch d.durability {
 	case testbed.EverySec:

@@ -24,7 +24,8 @@ type packet struct {
 	number int          // a request's number on its connection, from 1
 	data   resp.Message // a message to the client
 	// matters says that stopping the packet counts as a hit: the packet is a recipe's own
-	// command or reply, or it replicates a client's write.
+	// command, the reply to one or a pushed message, or it replicates a write by a client or an
+	// eviction.
 	matters bool
 	copy    *state // data from a primary to its replica
 	offset  uint64 // the primary's count of writes that the packet carries or acknowledges

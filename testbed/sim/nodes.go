@@ -162,7 +162,7 @@ func (w *simulation) promote(node string) (*server, error) {
 	if old == nil || old == s {
 		return nil, fmt.Errorf("promote: node %s is not a replica", node)
 	}
-	s.expire() // deletes the expired keys that the replica had only hidden
+	s.expire() // hides the keys that have expired, so that the witness is not told of them
 	s.leave()
 	s.node.SetReadOnly(false)
 	s.written = old.written
@@ -281,7 +281,7 @@ func (w *simulation) Evict(_ context.Context, node string, evicted func([]histor
 	}
 	keys := s.node.Evict(s.wall())
 	if len(keys) > 0 {
-		s.wrote(true) // StopReplication counts it like a client's write
+		s.wrote(true) // the hits of StopReplication and Split count it like a client's write
 		if evicted != nil {
 			err = evicted(keys)
 		}

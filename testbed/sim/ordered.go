@@ -86,7 +86,7 @@ func (l *link) below(gc *gate.Conn) *conn {
 	return nil
 }
 
-// resembles reports whether two idle connections differ only in their numbers.
+// resembles reports whether two connections are idle and differ only in their numbers.
 func (c *conn) resembles(o *conn) bool {
 	return c.server == o.server && c.idle() && o.idle() && c.session.Resembles(o.session)
 }

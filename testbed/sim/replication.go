@@ -12,7 +12,7 @@ import (
 type replication struct {
 	primary *server   // the primary of this replica; nil if the server is no replica
 	written uint64    // number of changes of a primary's data, those of earlier primaries included
-	asked   uint64    // number of changes that clients caused
+	asked   uint64    // number of changes that clients or evictions caused
 	streams []*stream // a primary's streams to its replicas
 	waits   []*waiting
 }
@@ -84,7 +84,7 @@ func (st *stream) send(asked bool) {
 }
 
 // wrote counts a change of the node's data, adds the change to the disk and sends the data to the
-// replicas. asked says whether a client caused the change.
+// replicas. asked is true if a client or an eviction caused the change, and false for an expiry.
 func (s *server) wrote(asked bool) {
 	s.written++
 	if asked {
@@ -97,7 +97,7 @@ func (s *server) wrote(asked bool) {
 	s.expireLater()
 }
 
-// expire deletes expired keys, and informs replicas and sessions.
+// expire deletes expired keys, and informs replicas and sessions. A replica only hides the keys.
 func (s *server) expire() {
 	before := s.node.Writes()
 	pushes := s.node.Expire(s.wall())
@@ -181,7 +181,7 @@ func (s *server) heard(p *packet) {
 	}
 }
 
-// replicas counts the replicas that have all writes up to offset.
+// replicas counts the replicas that are up and have acknowledged all writes up to offset.
 func (s *server) replicas(offset uint64) int {
 	n := 0
 	for _, st := range s.streams {

@@ -133,7 +133,7 @@ func (s *server) reply(p *packet, data resp.Message) {
 	p.conn.link.down.send(&packet{conn: p.conn, kind: message, data: data, matters: p.matters}, &p.conn.down)
 }
 
-// replies answers a SUBSCRIBE or UNSUBSCRIBE command, with one message for each argument.
+// replies answers a SUBSCRIBE or similar command, with one message for each channel or pattern.
 func (s *server) replies(p *packet, data []byte) {
 	r := resp.NewReader(bytes.NewReader(data))
 	var all []resp.Message
@@ -204,8 +204,8 @@ func (s *server) frozen() bool { return len(s.pauses) > 0 || s.catching }
 // first clients to be answered go on before the node serves the last ones.
 const serving = 20 * tick
 
-// thaw ends a pause. The backlog then runs in order. Each request sees the time at which it
-// runs, and not the time at which it arrived.
+// thaw ends a pause. After the last one, the backlog runs in order. Each request sees the time
+// at which it runs, and not the time at which it arrived.
 func (s *server) thaw(f *freeze) {
 	s.pauses = slices.DeleteFunc(s.pauses, func(o *freeze) bool { return o == f })
 	if len(s.pauses) > 0 || s.down {
@@ -219,7 +219,7 @@ func (s *server) thaw(f *freeze) {
 }
 
 // catchUp handles the first packet of the backlog and schedules a call of itself for the next
-// one. It stops when the backlog is empty or the node is paused again.
+// one. It stops when the backlog is empty, or the node is paused again or killed.
 func (s *server) catchUp() {
 	if len(s.backlog) == 0 || len(s.pauses) > 0 || s.down {
 		s.catching = false

@@ -122,8 +122,9 @@ func (w *simulation) build(nodes []*node.Node) {
 	}
 }
 
-// stagger returns how long a goroutine of a client waits before it goes on. The time
-// differs for each connection, so that no two goroutines go on at the same instant.
+// stagger returns how long a goroutine of a client waits before it goes on. The time differs
+// for each connection of up to clientsInTurn clients. So their goroutines go on at different
+// instants.
 func (w *simulation) stagger(client int, node string, conn int) time.Duration {
 	at := 0
 	for i, s := range w.servers {

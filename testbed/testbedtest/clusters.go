@@ -163,7 +163,7 @@ func frozenMaster(s suite) {
 	})
 }
 
-// replaced waits until a client can set the key first on n3, the former replica of n0.
+// replaced waits until a client can set the key lock-0 on n3, the former replica of n0.
 func (w *testEnv) replaced(client int) {
 	var err error
 	for end := w.Now() + waitTimeout; w.Now() < end; time.Sleep(10 * time.Millisecond) {

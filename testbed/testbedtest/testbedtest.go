@@ -27,8 +27,8 @@ func Run(t *testing.T, open Open) {
 	run(t, open, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters)
 }
 
-// RunNodes tests only the promises about nodes. It is for a testbed that shares its clients
-// and links with another testbed, which Run tests.
+// RunNodes tests only the promises about nodes and topologies. It is for a testbed that shares
+// the code of its clients and links with another testbed, which Run tests.
 func RunNodes(t *testing.T, open Open) {
 	run(t, open, topologyPromises, nodes, moments, memories, sentinels, clusters)
 }

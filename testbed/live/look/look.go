@@ -70,7 +70,7 @@ type Key struct {
 type Result struct {
 	// Time is the node's wall clock at the look, since 1970.
 	Time time.Duration
-	// Sent and Got are when the look began and ended, by Look's clock.
+	// Sent and Got are when the look's last round began and ended, by Look's clock.
 	Sent, Got time.Duration
 	// Replica: the node is a replica. Its keys were not read.
 	Replica bool
@@ -120,8 +120,8 @@ func (l *Looker) Reckons() bool { return l.ends == "PTTL" }
 // nobody changes the node's keys between two rounds.
 const attempts = 6
 
-// Look reads all keys of the node. likely are keys that the node may have; a good guess saves a
-// second round trip. clock gives the times Sent and Got.
+// Look reads all keys of the node or, with Options.Names, only these. Without Names, likely are keys
+// that the node may have; a good guess saves a second round trip. clock gives the times Sent and Got.
 func (l *Looker) Look(likely []string, clock func() time.Duration) (Result, error) {
 	if l.Names != nil {
 		likely = l.Names()

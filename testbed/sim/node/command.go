@@ -22,8 +22,8 @@ const (
 	random                 // draws from miniredis's generator
 )
 
-// command is a Redis command. A command with neither run nor the trait typed is one that
-// the node does not support.
+// command is a Redis command. The node does not support a command that has no run, no subs and
+// not the trait typed.
 type command struct {
 	name              string
 	arity             int // including the name; -n means at least n

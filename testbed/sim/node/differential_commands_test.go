@@ -22,8 +22,8 @@ var (
 	channelPool = []string{"c1", "c2", "redisson_lock__channel:{k1}", ""}
 	patternPool = []string{"c*", "c?", "c[12]", "redisson*", "*"}
 	messagePool = []string{"0", "m", "", "\x00\xff"}
-	// Expiries in the future outlast any script of commands. The fragment short and the test
-	// edges compare what happens when a key expires.
+	// Most expiries in the future outlast any script of commands. The fragment short and the
+	// test edges compare what happens when a key expires.
 	milliPool  = []string{"100000", "60000", "100499", "100500", "1", "0", "-1", "-100000"}
 	secondPool = []string{"100", "60", "0", "-1", "-100"}
 	oddLives   = []string{"abc", "", "1.5", "9223372036854775807", "9223372036854775", "-9223372036854775808", "9223372036854775808", "99999999999999"}

@@ -308,7 +308,7 @@ func (d *duel) followQueue(session int, args []string, reply []resp.Message) [][
 }
 
 // compareValue compares a reply of the real node with the simulated node's. same says that
-// their bytes are equal.
+// their bytes are known to be equal.
 func (d *duel) compareValue(args []string, real, sim value, at interval, same bool) error {
 	name := commandName(args)
 	d.count.compared(name, real)

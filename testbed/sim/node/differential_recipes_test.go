@@ -155,7 +155,7 @@ func modes(h [2]locks.Lock) [][2]locks.Lock {
 }
 
 // exercise makes one pair of handles acquire, be refused, extend and release. It ignores
-// results and panics: the releases of recipe D0 panic if there is nothing to release.
+// results and panics: some recipes of document D0 panic if there is nothing to release.
 func exercise(ctx context.Context, a, b locks.Lock) {
 	la, _ := a.TryLock(ctx)
 	_, _ = a.TryLock(ctx)

@@ -16,7 +16,7 @@ import (
 type scripting struct {
 	scripts  map[string]*script // the script cache, by SHA-1
 	compiled map[string]*script // cache of compiled scripts, by source
-	random   uint64             // state of math.random
+	random   uint64             // state of the generator of math.random and RANDOMKEY
 
 	state   *lua.LState
 	fixed   []fixedTable                // tables that no script may change

@@ -51,8 +51,8 @@ type Node struct {
 }
 
 // Push is a message that answers no command: a published message or an invalidation. Messages about
-// changes by Load or Evict, or by an expiry during Keys, are returned by the next call of Exec or
-// Expire.
+// changes by Load or Evict, or by an expiry during Keys or Snapshot, are returned by the next call of
+// Exec or Expire.
 type Push struct {
 	To      *Session
 	Message []byte
@@ -110,8 +110,8 @@ func (n *Node) forget() {
 	n.lua.flush()
 }
 
-// Restarted drops what a process loses in a restart, except data: scripts, and all state of
-// sessions.
+// Restarted drops the scripts and all state of sessions, as a restart of the process does. It keeps
+// the data: Reload sets them.
 func (n *Node) Restarted() {
 	for _, s := range n.sessions {
 		s.reset()
@@ -122,7 +122,7 @@ func (n *Node) Restarted() {
 
 // SetReadOnly makes the node a replica (on) or a primary. A replica refuses clients' writes.
 // It hides expired keys, but does not delete them. When a replica becomes a primary, the
-// witness is told the node's data.
+// witness is told how the node's data differ from those last reported.
 func (n *Node) SetReadOnly(on bool) {
 	n.readOnly = on
 	if on {

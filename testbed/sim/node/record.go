@@ -28,8 +28,9 @@ type record struct {
 	last    map[string]*history.KeyContent // contents as last reported; a missing key does not exist
 }
 
-// Watch reports every change to w until Reset. The node must be empty or a replica. The
-// reports about a replica begin at its promotion, with its data.
+// Watch makes the node report its changes to w, until Reset, whenever it serves clients. The
+// node must be empty or a replica. The reports about a replica begin at its promotion, with
+// all its data.
 func (n *Node) Watch(w Witness) {
 	n.record = record{witness: w, on: !n.readOnly, last: map[string]*history.KeyContent{}}
 }

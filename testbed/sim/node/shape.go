@@ -34,8 +34,8 @@ func flat(body []byte) (elements [][]byte) {
 	return elements
 }
 
-// shape3 converts an array reply of miniredis to its RESP3 form: some arrays become sets,
-// and members and scores become pairs.
+// shape3 converts a reply of miniredis to its RESP3 form: some arrays become sets. Members and
+// their scores, or fields and their values, become pairs.
 func (n *Node) shape3(c *command, args []string, mark int) {
 	reply := n.out[mark:]
 	switch {

@@ -38,7 +38,8 @@ func (n *Node) remember(s *Session, keys []string) {
 	}
 }
 
-// invalidate informs the sessions that have cached a key of its change.
+// invalidate informs the sessions that have read a key of its change. For sessions that broadcast,
+// it only notes the key: broadcast informs them.
 func (n *Node) invalidate(key string) {
 	for _, s := range n.tracking.bcast {
 		if s.track.noloop && s == n.current {

@@ -14,7 +14,8 @@ var integers = map[string][]int{
 	"getrange": {2, 3}, "lrange": {2, 3}, "lrem": {2}, "ltrim": {2, 3}, "setrange": {2}, "zremrangebyrank": {2, 3},
 }
 
-// checked reports whether miniredis may run a command; if not, it replies with an error.
+// checked reports whether miniredis may run a command; if not, it replies with an error, or with
+// null to LINDEX of a missing key.
 func (n *Node) checked(c *command, args []string) (ok bool) {
 	for _, i := range integers[c.name] {
 		if _, isInt := parseInt(args[i]); !isInt {
@@ -46,8 +47,8 @@ func (n *Node) checked(c *command, args []string) (ok bool) {
 	return true
 }
 
-// maxSize limits the length of strings and the number of elements that one argument can
-// request, so that no command exhausts the memory.
+// maxSize bounds the offset, in bytes, of SETBIT, GETBIT and SETRANGE. A 64th of it bounds the number
+// of elements that HRANDFIELD and the like can request. So none of these commands exhausts the memory.
 const maxSize = 64 << 20
 
 // checkedElement checks that the key holds a list, and then that the index is an integer.
