@@ -20,8 +20,8 @@ type Outcome string
 const (
 	Violated     Outcome = "violated"      // an oracle other than liveness was violated
 	Blocked      Outcome = "blocked"       // only liveness was violated: for ever, or up to the lease time
-	Unknown      Outcome = "unknown"       // an oracle could not tell, or no trial finished
-	NotExercised Outcome = "not-exercised" // the fault hit nothing
+	Unknown      Outcome = "unknown"       // an oracle could not tell, a trial failed, or no trial was run
+	NotExercised Outcome = "not-exercised" // the fault hit nothing, or the oracles had nothing to judge
 	NotSupported Outcome = "not-supported" // the testbed or topology cannot run the cell
 	Holds        Outcome = "holds"         // no violation in the trials that were run; no proof of safety
 )

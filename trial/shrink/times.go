@@ -129,8 +129,8 @@ func roundPatience(i int, ttl time.Duration) edit {
 	})
 }
 
-// calmerSections gives all sections at once the mean times, or no rest. It also makes clients try
-// less often, even in the liveness phase.
+// calmerSections changes all sections at once: no rest, mean times, no stops (Section.Late),
+// attempts without a time limit. It also makes clients try less often, even in the liveness phase.
 func calmerSections(s trial.Spec) (edits []edit) {
 	every := func(do func(*workloads.Section) bool) {
 		edits = append(edits, func(s *trial.Spec) bool {

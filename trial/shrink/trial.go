@@ -181,7 +181,7 @@ func toKeep(t trial.Result) trial.Flaw {
 	return t.Flaws[0]
 }
 
-// broken says whether the findings of the flaw to keep rest on a broken assumption, so that
+// broken says whether the first finding of the flaw to keep rests on a broken assumption, so that
 // the recipe alone is not to blame.
 func broken(t trial.Result) bool {
 	keep := toKeep(t)
