@@ -52,7 +52,7 @@ func Merge(ctx context.Context, dirs []string, root, name, command string, newSi
 	if err != nil {
 		return Merged{}, err
 	}
-	st.batched = true // the shards have all lines
+	st.batched = true // lines that a kill loses are still in the shards
 	merged, err := m.write(ctx, st)
 	if err == nil && newSink != nil {
 		err = merged.Report(ctx, newSink)

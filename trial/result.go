@@ -73,8 +73,8 @@ type Result struct {
 	// unknown. For a trial that the code under test ended, it says what may have been
 	// left behind; Outcome is then valid.
 	Err string `json:"error,omitempty"`
-	// Lack says what is missing if Outcome is not supported. Why is a sentence about the
-	// lack, or about the doubts that earlier runs left.
+	// Lack says what is missing if Outcome is not supported. Why is a sentence about the lack, about
+	// the doubts that earlier runs left, or about an earlier run that ended its process.
 	Lack    *Lack         `json:"lack,omitempty"`
 	Why     string        `json:"why,omitempty"`
 	Elapsed time.Duration `json:"elapsed"`
