@@ -102,8 +102,7 @@ type Matrix struct {
 	Settled []Doubt `json:"-"`
 	// Failed are trials that the harness could not finish or judge.
 	Failed []trial.Result `json:"-"`
-	// Interrupted: the campaign was stopped or killed before its end, or trials of missing shards are
-	// lacking.
+	// Interrupted: the campaign was stopped or killed before its end, or a merged one lacks a shard.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Planned and Finished count the trials of all cells. Planned is too small if the campaign
 	// was interrupted before its schedules were known.
@@ -114,7 +113,7 @@ type Matrix struct {
 // Discrepancy is a difference between what a recipe declares and what was found.
 type Discrepancy struct {
 	Lock   string `json:"lock"`
-	Fault  string `json:"fault"` // for a missed flaw: the fault or faults that should have shown it, comma-separated
+	Fault  string `json:"fault"` // for a missed flaw: one or more faults, comma-separated
 	Oracle string `json:"oracle"`
 	Cause  string `json:"cause"`
 	Dir    string `json:"dir,omitempty"` // folder of the stored trial, relative to the campaign; "" for a missed flaw

@@ -61,8 +61,8 @@ func createStore(root, name string, now time.Time) (*store, error) {
 	if err != nil {
 		return nil, input.Errorf("%s %s: %w", input.Setting("store"), root, err)
 	}
-	// The file lock marks the campaign as running until this program ends, in whatever way. On a
-	// file system without locks, Over cannot tell.
+	// The file lock marks the campaign as running until close, or until this program ends in whatever
+	// way. On a file system without locks, Over cannot tell.
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return &store{root: root, dir: dir, trials: f, lines: packed.NewAppender(f)}, nil
 }
