@@ -41,7 +41,7 @@ type Config struct {
 	// recipes that claim to renew, else none. If it is negative, named schedules choose a share that
 	// suits the fault, and mixes of faults a random share for recipes that claim to renew.
 	Overrun  float64       `json:"overrun,omitempty"`
-	Duration time.Duration `json:"duration"` // how long the disturbed part of a trial lasts
+	Duration time.Duration `json:"duration"` // how long the disturbed part of a drawn trial lasts
 	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
 	Seed     uint64        `json:"seed"`     // at most trial.MaxSeed
 	// Budget is the time, from the campaign's start, in which rounds of further trials are run
@@ -63,8 +63,8 @@ type Config struct {
 	// trials of each workload. Clients, locks, nodes, times and seed are those of the stored campaign.
 	// "" = this campaign plans its own trials.
 	Confirm string `json:"confirm,omitempty"`
-	// Shrink is the wall-clock budget for shrinking all violated trials together; 0 =
-	// no shrinking.
+	// Shrink is the wall-clock budget for shrinking the cells' counterexamples, all together; 0 = no
+	// shrinking.
 	Shrink  time.Duration `json:"shrink,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // for one trial; 0 = derived from the other durations
 	// ShareLinks: clients share their links to nodes (testbed.Setup.SharedLinks).
@@ -297,7 +297,7 @@ type PlannedCell struct {
 type Progress struct {
 	Done, Total int // trials
 	Violations  int // trials with a violated oracle
-	Failed      int // trials that the harness could not finish
+	Failed      int // trials with an error of the harness (trial.Result.Err)
 	// Virtual is the virtual time of all trials together; 0 on real time.
 	Virtual time.Duration
 	// The campaign shrinks ToShrink trials after its last trial. Shrunk counts those already

@@ -100,7 +100,7 @@ type Matrix struct {
 	Doubtful []Doubt `json:"-"`
 	// Settled lists the doubts that a rerun settled. They do not affect the exit code.
 	Settled []Doubt `json:"-"`
-	// Failed are trials that the harness could not finish or judge.
+	// Failed are trials with an error of the harness (trial.Result.Err).
 	Failed []trial.Result `json:"-"`
 	// Interrupted: the campaign was stopped or killed before its end, or a merged one lacks a shard.
 	Interrupted bool `json:"interrupted,omitempty"`

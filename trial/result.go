@@ -66,12 +66,12 @@ type Result struct {
 	Hash string `json:"hash,omitempty"`
 	// Promised identifies the claims that the trial was judged by.
 	Promised string `json:"promised,omitempty"`
-	// Dir is the trial's folder, relative to the campaign's; "" if it was not kept, because the
-	// lock held or an earlier trial showed the same flaws.
+	// Dir is the trial's folder, relative to the campaign's; "" if the folder was not kept, because the
+	// trial showed no violation, or only what earlier trials had shown.
 	Dir string `json:"dir,omitempty"`
-	// Err says why the harness could not finish or judge the trial; Outcome is then
-	// unknown. For a trial that the code under test ended, it says what may have been
-	// left behind; Outcome is then valid.
+	// Err says why the harness could not finish or judge the trial, or that only the first of two runs
+	// ended its process; Outcome is then unknown. For a trial that the code under test ended, it says
+	// what may have been left behind; Outcome is then valid.
 	Err string `json:"error,omitempty"`
 	// Lack says what is missing if Outcome is not supported. Why is a sentence about the lack, about
 	// the doubts that earlier runs left, or about an earlier run that ended its process.

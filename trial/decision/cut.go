@@ -54,7 +54,7 @@ func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 	return p
 }
 
-// rounding is how long after By, its latest start, an action may still begin.
+// rounding is how long after its latest start (By) an action may still begin.
 const rounding = 101 * time.Microsecond
 
 // start returns the time at which the clients started: a plan's times count from there.
