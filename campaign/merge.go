@@ -111,8 +111,8 @@ func loadShards(ctx context.Context, dirs []string) ([]Stored, error) {
 	return all, nil
 }
 
-// campaignsIn returns dirs, but replaces a directory that contains campaigns, such as a store or a
-// name in it, by these campaigns.
+// campaignsIn returns dirs, but replaces a directory that contains campaigns, such as a store or
+// the directory of one name in it, by these campaigns.
 func campaignsIn(dirs []string) (all []string, err error) {
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, CampaignFile)); err == nil {

@@ -121,8 +121,8 @@ func pointLatest(root, dir string) error {
 	return nil
 }
 
-// add appends a line to trials.jsonl. A kill cuts off the line that is being written, and if lines are
-// batched, those that still wait.
+// add appends a line to trials.jsonl. A kill cuts off the line that is being written. If lines are
+// batched, it also loses those that still wait.
 func (s *store) add(t trial.Result) error {
 	line, err := json.Marshal(t.Brief())
 	if err != nil {

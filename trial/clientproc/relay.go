@@ -131,8 +131,8 @@ func (d *relay) close() error {
 	return err
 }
 
-// hold adds a connection to those that close breaks. The returned function closes and
-// removes the connection.
+// hold registers a connection, so that relay.close breaks it. The returned function closes the
+// connection and removes it from the register.
 func (d *relay) hold(c net.Conn) (release func()) {
 	d.mu.Lock()
 	d.open[c] = true
