@@ -73,8 +73,8 @@ func Choose(what string, choice, offered []string, groups ...string) ([]string, 
 	return names, nil
 }
 
-// chosen returns the values in all, such as faults, whose names a user's choice selects. what names
-// the kind of value in error texts, such as "fault". See Choose.
+// chosen returns the values in all, such as faults, whose names a user's choice selects. The
+// parameter what names the kind of value in error texts, such as "fault". See Choose.
 func chosen[T any](what string, choice []string, all []T, name func(T) string, groups ...string) ([]T, error) {
 	offered := make([]string, len(all))
 	for i, v := range all {

@@ -39,7 +39,8 @@ type Config struct {
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
 	// Overrun is the share of critical sections that last longer than the TTL; negative = a quarter for
 	// recipes that claim to renew, else none. If it is negative, named schedules choose a share that
-	// suits the fault, and mixes of faults a random share for recipes that claim to renew.
+	// suits recipe and fault, and mixes of faults choose a random share for recipes that claim to
+	// renew.
 	Overrun  float64       `json:"overrun,omitempty"`
 	Duration time.Duration `json:"duration"` // how long the disturbed part of a drawn trial lasts
 	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
@@ -137,8 +138,8 @@ const (
 	mostTimeout  = time.Minute
 )
 
-// commandTimeout is how long clients wait for a reply. The default is much shorter than
-// a lease, as in a well-configured service.
+// commandTimeout is how long clients wait for a reply. The default is half the lease time: a
+// well-configured service gives up on a reply before its lease ends.
 func (c Config) commandTimeout() time.Duration {
 	return cmp.Or(c.CommandTimeout, c.TTL/2)
 }

@@ -368,8 +368,8 @@ func (h hunt) showsSomething(s Sought) bool {
 	})
 }
 
-// finishes says whether the absence of the flaw s means something: all trials of its cell ran and
-// the oracle had something to judge, or this testbed does not support the cell.
+// finishes says whether the absence of the flaw s means something: the campaign looked for it in
+// its cell (looked), or this testbed does not support the cell.
 func (h hunt) finishes(s Sought) bool {
 	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
 	return i >= 0 && (h.info.Plan[i].NotSupported != nil || h.looked(h.info.Plan[i], s.Oracle))
@@ -379,8 +379,8 @@ func (s Sought) missed(under string) Discrepancy {
 	return Discrepancy{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
 }
 
-// Confirmed returns n, the number of sought flaws that showed, and of, the number of sought flaws
-// that showed or whose cell finished. A flaw counts once for each cell.
+// Confirmed counts sought flaws: n is the number that showed; of is the number that showed or whose
+// cell finished. A flaw counts once for each cell.
 func (s Stored) Confirmed() (n, of int) {
 	h := huntOf(s.Info, s.Trials)
 	for _, f := range s.Info.Sought {

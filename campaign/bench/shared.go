@@ -18,7 +18,7 @@ type Contention struct {
 	Jain     float64       // progress.Measures.Jain
 }
 
-// Contended measures a trial up to its liveness phase. In that phase, each client takes the
+// Contended measures a trial up to its liveness phase, because in that phase each client takes the
 // lock only once more.
 func Contended(e history.Evidence) Contention {
 	e = beforeHealing(e)

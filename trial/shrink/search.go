@@ -156,8 +156,7 @@ func mostSections(o workloads.Options) int {
 	return min(max(int(o.Duration/turn), 1), longestScript)
 }
 
-// durability returns the durability that the nodes need after an edit has replaced the plan in was
-// by p.
+// durability returns the durability that the nodes need if an edit replaces was.Plan by p.
 func durability(was trial.Spec, p nemesis.Plan) testbed.Durability {
 	if was.Plan.Durability() != was.Durability {
 		return was.Durability // not due to the plan

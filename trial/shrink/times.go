@@ -61,8 +61,8 @@ func simplerTimes(d, ttl time.Duration) (all []time.Duration) {
 	return all
 }
 
-// timeEdits returns edits that simplify a time d of a spec, but not below least. at returns a
-// pointer to the time in a spec; nil = the spec no longer has it.
+// timeEdits returns edits that simplify a time d of a spec, but not below least. The callback at
+// returns a pointer to the time in a spec; nil = the spec no longer has it.
 func timeEdits(d, least, ttl time.Duration, at func(*trial.Spec) *time.Duration) (edits []edit) {
 	for _, t := range simplerTimes(d, ttl) {
 		if t >= 0 && t < least {
