@@ -259,7 +259,8 @@ type Info struct {
 	// campaign had servers of its own.
 	Prefix  string    `json:"prefix,omitempty"`
 	Started time.Time `json:"started"`
-	// Elapsed is how long the campaign took; 0 if it did not finish.
+	// Elapsed is how long the campaign took; 0 if it is running or was killed. A merged campaign has
+	// the sum of its shards.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	// Interrupted: the campaign was stopped before its end, perhaps after its last planned trial.
 	Interrupted bool `json:"interrupted,omitempty"`

@@ -18,7 +18,7 @@ type Cell struct {
 	Fault   string        `json:"fault"`
 	Verdict trial.Outcome `json:"verdict"`
 	Kind    locks.Kind    `json:"kind"` // bug, limit, or empty
-	// Causes of all violations, worst oracle first; never null.
+	// Causes are the distinct causes of all violations, in the order of Flaws; never null.
 	Causes []string `json:"causes"`
 	// Oracles maps each oracle's name to its worst result over all trials.
 	Oracles    map[string]string `json:"oracles"`
@@ -110,7 +110,8 @@ type Matrix struct {
 	Finished int `json:"finished"`
 }
 
-// Discrepancy is a difference between what a recipe declares and what was found.
+// Discrepancy is a difference between what was found and what a recipe or workload declares, or a
+// confirmation seeks.
 type Discrepancy struct {
 	Lock   string `json:"lock"`
 	Fault  string `json:"fault"` // for a missed flaw: one or more faults, comma-separated
