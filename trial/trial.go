@@ -145,7 +145,8 @@ func (t *running) over(err error) error {
 	if errors.As(err, &left) {
 		t.unclosed = testbed.JoinErrors(left, t.unclosed)
 	}
-	// The trial is over: its clock must not be read any more.
+	// The trial is over: its clock must not be read any more. So the entry gets the time of the one
+	// before.
 	if err = t.rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
 		t.broken, err = t.firstBroken(), nil
 	}
