@@ -19,8 +19,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// BenchmarkTrial runs, judges and stores trials as a worker does, with a campaign's defaults
-// and with two clients.
+// BenchmarkTrial runs, judges and stores trials as a worker does, with a campaign's defaults, with
+// two clients, and on five nodes.
 func BenchmarkTrial(b *testing.B) {
 	for _, bench := range []struct {
 		name, lock, fault string

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Names of groups in a choice: every offered name, the default workloads, and the recipes that wrap
-// libraries.
+// Names of groups in a choice: every offered name (but see Recipes), the default workloads, and the
+// recipes that wrap libraries.
 const (
 	allNames      = "all"
 	standardNames = "standard"
@@ -21,7 +21,7 @@ const (
 
 // Recipes resolves a choice of recipes, in the order of the registry. "all" selects the recipes
 // that wrap no library, "libraries" the recipes that wrap one. A glob matches both kinds. The error
-// is an input.Error that suggests the nearest names.
+// is an input.Error; for an unknown name, it suggests the nearest names.
 func Recipes(choice []string) ([]locks.Recipe, error) {
 	all := locks.All()
 	var names []string
@@ -42,8 +42,8 @@ func Recipes(choice []string) ([]locks.Recipe, error) {
 
 // Choose resolves a user's choice among offered names: exact names, globs as in path.Match, and
 // "all". The result is in the order of offered, each name once. The parameter what is the kind of
-// name in the singular ("lock"). The error is an input.Error that suggests the nearest names and
-// groups. Choose does not resolve groups: the caller has already done so.
+// name in the singular ("lock"). The error is an input.Error; for an unknown name, it suggests the
+// nearest names and groups. Choose does not resolve groups: the caller has already done so.
 func Choose(what string, choice, offered []string, groups ...string) ([]string, error) {
 	chosen := map[string]bool{}
 	asked := false
@@ -73,8 +73,8 @@ func Choose(what string, choice, offered []string, groups ...string) ([]string, 
 	return names, nil
 }
 
-// chosen returns those of all values, such as the faults, whose names a user's choice selects. what
-// names the kind of value in error texts, such as "fault". See Choose.
+// chosen returns the values in all, such as faults, whose names a user's choice selects. The
+// parameter what names the kind of value in error texts, such as "fault". See Choose.
 func chosen[T any](what string, choice []string, all []T, name func(T) string, groups ...string) ([]T, error) {
 	offered := make([]string, len(all))
 	for i, v := range all {

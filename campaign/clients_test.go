@@ -55,7 +55,7 @@ func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 	tests := map[string]struct {
 		outcome trial.Outcome
 		cause   string
-		trials  int // the flaw shows in one of that many trials
+		trials  int // the outcome shows in one of that many trials
 	}{
 		"none":         {trial.Holds, "", 1},
 		"client-pause": {trial.Violated, "lease-outlived", 8},

@@ -33,14 +33,16 @@ type Config struct {
 	// Tokens says who makes the locks' tokens; "" = the recipes draw them.
 	Tokens workloads.Tokens `json:"tokens,omitempty"`
 	TTL    time.Duration    `json:"ttl"`
-	Hold   time.Duration    `json:"hold,omitempty"` // 0 = TTL/10
-	Rest   time.Duration    `json:"rest,omitempty"` // 0 = TTL/20
+	Hold   time.Duration    `json:"hold,omitempty"` // 0 = TTL/10; in mixes of faults, random
+	Rest   time.Duration    `json:"rest,omitempty"` // 0 = TTL/20; in mixes of faults, random
 	// CommandTimeout is how long clients wait for a reply; 0 = TTL/2.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
-	// Overrun is the share of critical sections that last longer than the
-	// TTL; negative = a quarter for recipes that claim to renew, else none.
+	// Overrun is the share of critical sections that last longer than the TTL; negative = a quarter for
+	// recipes that claim to renew, else none. If it is negative, named schedules choose a share that
+	// suits recipe and fault, and mixes of faults choose a random share for recipes that claim to
+	// renew.
 	Overrun  float64       `json:"overrun,omitempty"`
-	Duration time.Duration `json:"duration"` // how long the disturbed part of a trial lasts
+	Duration time.Duration `json:"duration"` // how long the disturbed part of a drawn trial lasts
 	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
 	Seed     uint64        `json:"seed"`     // at most trial.MaxSeed
 	// Budget is the time, from the campaign's start, in which rounds of further trials are run
@@ -56,19 +58,20 @@ type Config struct {
 	// Sweep is the number of times that each size of a fault, such as the length of a pause, strikes
 	// at each place of the protocol (nemesis.Sweep); 0 = never. The trials count as named ones.
 	Sweep int `json:"sweep,omitempty"`
-	// Confirm is the directory of a stored campaign whose flaws this campaign tries to reproduce on
-	// its own testbed. For each flaw, it runs up to Trials of the trials that showed the flaw. In a
-	// cell without flaws, it runs up to Trials drawn trials of each workload. Clients, times and
-	// seed are those of the stored campaign. "" = this campaign plans its own trials.
+	// Confirm is the directory of a stored campaign whose flaws this campaign tries to reproduce on its
+	// own testbed. For each flaw, it first runs up to Trials of the trials that showed the flaw, and
+	// more of them if the flaw does not show. In a cell without flaws, it first runs up to Trials drawn
+	// trials of each workload. Clients, locks, nodes, times and seed are those of the stored campaign.
+	// "" = this campaign plans its own trials.
 	Confirm string `json:"confirm,omitempty"`
-	// Shrink is the wall-clock budget for shrinking all violated trials together; 0 =
-	// no shrinking.
+	// Shrink is the wall-clock budget for shrinking the cells' counterexamples, all together; 0 = no
+	// shrinking.
 	Shrink  time.Duration `json:"shrink,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // for one trial; 0 = derived from the other durations
 	// ShareLinks: clients share their links to nodes (testbed.Setup.SharedLinks).
 	ShareLinks bool   `json:"shareLinks,omitempty"`
 	Store      string `json:"store"`
-	Keep       bool   `json:"keep,omitempty"` // keep the folders of trials without a violation
+	Keep       bool   `json:"keep,omitempty"` // keep the folders of all planned trials
 	// Monitor: also log everything that the nodes execute; on real Redis only.
 	Monitor bool `json:"monitor,omitempty"`
 	// Clean: run only cells without a declared flaw, to look for false alarms.
@@ -114,8 +117,8 @@ type Defaults struct {
 // modest are the defaults for testbeds without defaults of their own.
 var modest = Defaults{Trials: 4, Parallel: 8}
 
-// filled returns c with trimmed names. It takes Trials and Parallel from d, or else from modest, if
-// they are not set.
+// filled returns c with trimmed names. If Trials or Parallel is not set, filled takes it from d, or
+// else from modest. With NamedOnly, it leaves Trials alone.
 func (c Config) filled(d Defaults) Config {
 	c.Locks, c.Faults, c.Workloads = trimmed(c.Locks), trimmed(c.Faults), trimmed(c.Workloads)
 	if !c.NamedOnly {
@@ -135,8 +138,8 @@ const (
 	mostTimeout  = time.Minute
 )
 
-// commandTimeout is how long clients wait for a reply. The default is much shorter than
-// a lease, as in a well-configured service.
+// commandTimeout is how long clients wait for a reply. The default is half the lease time: a
+// well-configured service gives up on a reply before its lease ends.
 func (c Config) commandTimeout() time.Duration {
 	return cmp.Or(c.CommandTimeout, c.TTL/2)
 }
@@ -147,9 +150,10 @@ func (c Config) patient() time.Duration {
 	return max(0, c.commandTimeout()-c.TTL/2)
 }
 
-// crowdRetry times the number of clients is the shortest retry interval, so that all clients together
-// make at most 2,000 attempts a second. A redis-server behind gate, proxy and tap serves 3,000 to
-// 7,000 a second on two cores; more attempts would cause timeouts of the harness's own making.
+// crowdRetry times the number of clients is the minimum of the mean retry interval, so that all
+// clients together make about 2,000 attempts a second at most. A redis-server behind gate, proxy
+// and tap serves 3,000 to 7,000 a second on two cores; more attempts would cause timeouts of the
+// harness's own making.
 const crowdRetry = 500 * time.Microsecond
 
 // retry returns the mean interval at which a client tries a busy lock again.
@@ -255,7 +259,8 @@ type Info struct {
 	// campaign had servers of its own.
 	Prefix  string    `json:"prefix,omitempty"`
 	Started time.Time `json:"started"`
-	// Elapsed is how long the campaign took; 0 if it did not finish.
+	// Elapsed is how long the campaign took; 0 if it is running or was killed. A merged campaign has
+	// the sum of its shards.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	// Interrupted: the campaign was stopped before its end, perhaps after its last planned trial.
 	Interrupted bool `json:"interrupted,omitempty"`
@@ -294,7 +299,7 @@ type PlannedCell struct {
 type Progress struct {
 	Done, Total int // trials
 	Violations  int // trials with a violated oracle
-	Failed      int // trials that the harness could not finish
+	Failed      int // trials with an error of the harness (trial.Result.Err)
 	// Virtual is the virtual time of all trials together; 0 on real time.
 	Virtual time.Duration
 	// The campaign shrinks ToShrink trials after its last trial. Shrunk counts those already

@@ -26,13 +26,13 @@ type Sought struct {
 // confirmation describes another campaign, whose flaws this campaign tries to confirm.
 type confirmation struct {
 	plan   []PlannedCell  // of the other campaign
-	trials []trial.Result // of the other campaign, in the order of compareTrials
+	trials []trial.Result // of the other campaign, without failed ones, attempts merged (together)
 	sought []Sought
 	tried  map[string]int // attempts at each trial in this campaign, by trial.Folder
 }
 
-// newConfirmation loads the campaign that c.Confirm names and copies its clients, times and
-// seed to c. It returns nil if c.Confirm is empty. Errors are input.Errors.
+// newConfirmation loads the campaign that c.Confirm names and copies its clients, locks, nodes,
+// times and seed to c. It returns nil if c.Confirm is empty. Errors are input.Errors.
 func newConfirmation(c *Config) (*confirmation, error) {
 	if c.Confirm == "" {
 		return nil, nil
@@ -150,7 +150,7 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 		for _, s := range choose(*c) {
 			id := trial.Folder(s)
 			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.lack != nil || !probed || chosen[id] {
-				continue // a failed probe has already been reported
+				continue // not supported, not probed (the failed probe has been reported), or a duplicate
 			}
 			chosen[id] = true
 			c.named++
@@ -173,8 +173,9 @@ func (f *confirmation) next(s trial.Spec) trial.Spec {
 
 // candidates returns the flaws that the other campaign showed in the cell and, for each flaw, the
 // trials that showed it. Trials that showed a flaw for a longer time come first. Times longer than
-// a tenth of the lease time count as equal, because a stall that is longer than that spoils the
-// whole trial anyway (checker.Stalled). Among equals, trials with different ideas take turns.
+// a tenth of the lease time count as equal: only a longer stall could put them in doubt, and such a
+// stall spoils the whole trial anyway (checker.Stalled). Among equals, trials with different ideas
+// take turns.
 func (f *confirmation) candidates(c plannedCell) (sought []Sought, by map[Sought][]trial.Result) {
 	by = map[Sought][]trial.Result{}
 	for _, t := range f.of(c) {
@@ -288,8 +289,8 @@ const (
 )
 
 // insist runs more of the confirmed campaign's trials, for flaws that have not shown and for cells
-// whose fault hit nothing. On real time it also repeats trials: another attempt at a trial may go
-// differently.
+// in which no trial was exercised. On real time it also repeats trials: another attempt at a trial
+// may go differently.
 func (r *run) insist(ctx context.Context, cells []plannedCell) error {
 	if r.planner.confirm == nil {
 		return nil
@@ -346,7 +347,7 @@ func (h hunt) unconfirmed() []Discrepancy {
 // shows says whether the campaign showed s.
 func (h hunt) shows(s Sought) bool { return h.flaws[cellFlaw{s.Lock, s.Fault, s.Oracle, s.Cause}] }
 
-// idle says whether the cell's fault has hit nothing in any trial so far.
+// idle says whether no trial of the cell was exercised so far.
 func (r *run) idle(c plannedCell) bool {
 	return !slices.ContainsFunc(r.trials, func(t trial.Result) bool {
 		return t.Spec.Lock == c.recipe.ID && t.Spec.Fault == c.fault.Name && t.Outcome != trial.NotExercised
@@ -367,8 +368,8 @@ func (h hunt) showsSomething(s Sought) bool {
 	})
 }
 
-// finishes says whether the absence of the flaw s means something: all trials of its cell ran and
-// the oracle had something to judge, or this testbed does not support the cell.
+// finishes says whether the absence of the flaw s means something: the campaign looked for it in
+// its cell (looked), or this testbed does not support the cell.
 func (h hunt) finishes(s Sought) bool {
 	i := slices.IndexFunc(h.info.Plan, func(p PlannedCell) bool { return p.Lock == s.Lock && p.Fault == s.Fault })
 	return i >= 0 && (h.info.Plan[i].NotSupported != nil || h.looked(h.info.Plan[i], s.Oracle))
@@ -378,8 +379,8 @@ func (s Sought) missed(under string) Discrepancy {
 	return Discrepancy{Lock: s.Lock, Fault: under, Oracle: s.Oracle, Cause: s.Cause}
 }
 
-// Confirmed returns n, the number of sought flaws that showed, and of, the number of sought flaws
-// that showed or whose cell finished. A flaw counts once for each cell.
+// Confirmed counts sought flaws: n is the number that showed; of is the number that showed or whose
+// cell finished. A flaw counts once for each cell.
 func (s Stored) Confirmed() (n, of int) {
 	h := huntOf(s.Info, s.Trials)
 	for _, f := range s.Info.Sought {

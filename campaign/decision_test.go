@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// A holder freezes for three leases. The violation is averted if the pause ends within the lease.
-// It is certain once another client may have acquired the lock.
+// A holder freezes for three leases. The violation is averted if the pause ends within the lease,
+// and certain if the pause ends after another client could acquire the lock.
 func TestAViolationBecomesCertainWhenTheLeaseIsOver(t *testing.T) {
 	c := sweepConfig(t)
 	spec, err := PlanNamed(t.Context(), sim.New(), c, "set-nx-px", "client-pause", "mutex", "hold.size3.round1-1of2")

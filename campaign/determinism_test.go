@@ -61,7 +61,8 @@ func circumstances() []circumstance {
 // A trial of every recipe under every fault has the same history, command log and key changes, byte
 // for byte: at any GOMAXPROCS, alone or beside other trials, with and without the race detector,
 // and in every repetition. The first circumstance, without the race detector, runs all trials. The
-// other circumstances are slower and run a sixth, which covers every recipe and every fault.
+// other circumstances are slower and run a sixth, which covers every recipe and every fault. With
+// the race detector, only the first and the busiest circumstance run.
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: this runs a trial of every recipe under every fault, several times in two builds")

@@ -74,7 +74,7 @@ type hunt struct {
 	// cell.
 	flaws   map[cellFlaw]bool
 	oracles map[cellFlaw]bool
-	// finished counts the trials of a cell that finished.
+	// finished counts the planned trials of a cell that finished.
 	finished map[cellFlaw]int
 }
 
@@ -129,8 +129,9 @@ func (h hunt) misses(lock string, f locks.Flaw) []Discrepancy {
 	return all
 }
 
-// looked says whether a cell was run to its end with something for the oracle to judge. Flaws are
-// not missed if the chosen workloads give their oracle nothing to judge.
+// looked says whether a cell was run to its end, with all default workloads or with something for
+// the oracle to judge. Other workloads may give an oracle nothing to judge: then its flaws are not
+// missed.
 func (h hunt) looked(p PlannedCell, oracle string) bool {
 	if p.NotSupported != nil || h.finished[cellFlaw{lock: p.Lock, fault: p.Fault}] < h.info.trialsOf(p) {
 		return false

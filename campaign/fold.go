@@ -172,8 +172,8 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	return c
 }
 
-// why says in a sentence why the trial has no verdict. For a trial with a verdict it returns
-// Result.Why, which may be "".
+// why says in a sentence why the outcome of a trial is unknown. For other outcomes, it returns
+// Result.Err or else Result.Why, which may be "".
 func why(t trial.Result) string {
 	if t.Outcome == trial.Unknown && t.Err == "" {
 		for _, v := range t.Verdicts {

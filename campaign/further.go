@@ -27,7 +27,7 @@ type Further struct {
 	// shown before, counted from 1; 0 = no trial did. Each shard counts its own trials; a merged
 	// campaign has the maximum.
 	LastNewFlaw int           `json:"lastNewFlaw,omitempty"`
-	Virtual     time.Duration `json:"virtual,omitempty"` // virtual time of the trials in Cells
+	Virtual     time.Duration `json:"virtual,omitempty"` // virtual time of the trials that are not stored
 	Cells       []Tally       `json:"cells,omitempty"`   // sorted in the order of the plan after each batch
 }
 
@@ -50,7 +50,7 @@ type Tally struct {
 	LastNew int `json:"lastNew,omitempty"`
 }
 
-// of returns the counts of a cell; 0 if it has no further trials.
+// of returns the counts of a cell; the zero Tally if the cell has no further trials.
 func (f *Further) of(lock, fault string) Tally {
 	if f == nil {
 		return Tally{}

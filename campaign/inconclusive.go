@@ -59,7 +59,8 @@ func undeclared(flaws []trial.Flaw) (some []trial.Flaw) {
 	return some
 }
 
-// inherit adds to t those doubts of its previous run that t does not settle.
+// inherit adds to t the doubts of t's previous run that t does not settle. If an undeclared flaw is
+// then in doubt, the outcome is unknown, unless t shows a violation.
 func inherit(t *trial.Result) {
 	if n := len(t.Runs); n > 0 {
 		for _, f := range t.Runs[n-1].Doubtful {

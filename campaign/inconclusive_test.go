@@ -217,7 +217,7 @@ func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
 	}
 }
 
-// A trial that shows a flaw for certain also has a doubt about the same flaw. The doubt causes no
+// If a trial shows a flaw for certain and also has a doubt about the same flaw, the doubt causes no
 // rerun, and the trial keeps its folder.
 func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())

@@ -34,8 +34,8 @@ type Holding struct {
 	Outcome string `json:"outcome"`
 }
 
-// Inventory lists the campaigns of a store, newest first. It leaves out other directories. Errors
-// are input.Errors.
+// Inventory lists the campaigns of a store, newest first. It leaves out other directories. The
+// error is an input.Error if root cannot be read or a campaign's file is broken.
 func Inventory(root string) ([]Holding, error) {
 	if _, err := os.ReadDir(root); err != nil {
 		return nil, input.Errorf("%s %s: expected a directory with campaigns: %w", input.Setting("store"), root, errors.Unwrap(err))

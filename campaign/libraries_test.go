@@ -22,7 +22,7 @@ import (
 // doer sends one command through a Redis library. The reply is nil for a null reply.
 type doer func(ctx context.Context, args ...string) (any, error)
 
-// libraries are Redis clients other than go-redis, which know only the testbed's dialer.
+// libraries are Redis clients other than go-redis. They know only the testbed's dialer.
 var libraries = map[string]func(*locks.Client) (doer, error){
 	"test-redigo":  redigoDoer,
 	"test-rueidis": rueidisDoer,
@@ -56,7 +56,7 @@ func registerLibrary(id string, connect func(*locks.Client) (doer, error), token
 	})
 }
 
-// foreign is a SET NX PX lock that uses a Redis library other than go-redis.
+// foreign is a SET NX PX lock that sends its commands through a doer.
 type foreign struct {
 	do    doer
 	key   string

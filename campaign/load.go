@@ -86,7 +86,7 @@ func Load(dir string) (Stored, error) {
 	if s.Info, err = LoadInfo(dir); err != nil {
 		return s, err
 	}
-	if s.Info.Format != trial.Format && s.Info.Versions.Lockstorm != "" { // a campaign always writes its versions
+	if s.Info.Format != trial.Format && s.Info.Versions.Lockstorm != "" { // no versions: not a campaign's file
 		return s, trial.OtherFormat(filepath.Join(dir, CampaignFile), s.Info.Format)
 	}
 	path := filepath.Join(dir, trial.ResultsFile)

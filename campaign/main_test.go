@@ -16,7 +16,8 @@ import (
 // undisturbed is the fault that does nothing.
 var undisturbed = nemesis.Undisturbed().Name
 
-// init registers the in-memory locks of package fakebed, as a user's test registers its own lock.
+// init registers the in-memory locks of package fakebed. Each gets a function New of this package,
+// so that it counts as code of a user's test.
 func init() {
 	for _, r := range fakebed.Recipes() {
 		open := r.New

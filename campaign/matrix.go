@@ -18,7 +18,7 @@ type Cell struct {
 	Fault   string        `json:"fault"`
 	Verdict trial.Outcome `json:"verdict"`
 	Kind    locks.Kind    `json:"kind"` // bug, limit, or empty
-	// Causes of all violations, worst oracle first; never null.
+	// Causes are the distinct causes of all violations, in the order of Flaws; never null.
 	Causes []string `json:"causes"`
 	// Oracles maps each oracle's name to its worst result over all trials.
 	Oracles    map[string]string `json:"oracles"`
@@ -27,9 +27,9 @@ type Cell struct {
 	// Unstruck counts the violated trials whose fault hit nothing. Violations counts them too,
 	// since the lock broke, but they say nothing about the fault.
 	Unstruck int `json:"unstruck,omitempty"`
-	// Shown counts the trials with the same verdict and kind as the cell. Exercised counts
-	// the decided trials: those with a violation, and those whose fault hit something and
-	// whose oracles could tell.
+	// Shown counts the trials with the same verdict, kind and Forever as the cell. Exercised counts the
+	// decided trials: those with a violation, and those whose fault hit something and whose oracles
+	// could tell.
 	Shown     int `json:"shown"`
 	Exercised int `json:"exercised"`
 	// Enumerated counts the exercised trials that were named schedules. They are not
@@ -56,15 +56,16 @@ type Cell struct {
 	// Forever: a Blocked cell is blocked for ever, not only up to the TTL.
 	Forever bool `json:"-"`
 	// Lack says why the cell is not supported; nil if it is supported. Why is a sentence about the
-	// lack, or about the reason why there is no verdict.
+	// lack, or about the reason why there is no verdict; for other cells, it is Result.Err or
+	// Result.Why of the trial that shows the verdict best, perhaps "".
 	Lack *trial.Lack `json:"-"`
 	Why  string      `json:"-"`
 	// UndecidedWhy says in a sentence why the first undecided trial is undecided.
 	UndecidedWhy string `json:"-"`
 	// UndecidedDir is the first undecided trial's folder, relative to the campaign.
 	UndecidedDir string `json:"-"`
-	// Dir is the folder of the trial that shows the verdict best, relative to the campaign;
-	// "" if no such trial was kept.
+	// Dir is the folder of the trial that shows the verdict best, relative to the campaign; "" if that
+	// trial was not kept.
 	Dir string `json:"-"`
 	// Flaws are the distinct flaws that the cell's trials showed.
 	Flaws []trial.Flaw `json:"-"`
@@ -99,9 +100,9 @@ type Matrix struct {
 	Doubtful []Doubt `json:"-"`
 	// Settled lists the doubts that a rerun settled. They do not affect the exit code.
 	Settled []Doubt `json:"-"`
-	// Failed are trials that the harness could not finish or judge.
+	// Failed are trials with an error of the harness (trial.Result.Err).
 	Failed []trial.Result `json:"-"`
-	// Interrupted: the campaign was stopped or killed before its last trial.
+	// Interrupted: the campaign was stopped or killed before its end, or a merged one lacks a shard.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Planned and Finished count the trials of all cells. Planned is too small if the campaign
 	// was interrupted before its schedules were known.
@@ -109,10 +110,11 @@ type Matrix struct {
 	Finished int `json:"finished"`
 }
 
-// Discrepancy is a difference between what a recipe declares and what was found.
+// Discrepancy is a difference between what was found and what a recipe or workload declares, or a
+// confirmation seeks.
 type Discrepancy struct {
 	Lock   string `json:"lock"`
-	Fault  string `json:"fault"` // for a missed flaw: all faults that should have shown the flaw, comma-separated
+	Fault  string `json:"fault"` // for a missed flaw: one or more faults, comma-separated
 	Oracle string `json:"oracle"`
 	Cause  string `json:"cause"`
 	Dir    string `json:"dir,omitempty"` // folder of the stored trial, relative to the campaign; "" for a missed flaw
@@ -124,8 +126,8 @@ type Discrepancy struct {
 
 // Sink receives results as they come, and makes pictures and pages of them.
 type Sink interface {
-	// Trial is called once per judged trial, from one goroutine at a time. If t.Dir
-	// names a folder, the folder holds the trial's evidence; else there is nothing to
+	// Trial is called once for each trial of the list (trial.ResultsFile), from one goroutine at a
+	// time. If t.Dir names a folder, the folder holds the trial's evidence; else there is nothing to
 	// show.
 	Trial(ctx context.Context, t trial.Result) error
 	// Done is called once, after the last trial.
@@ -141,7 +143,7 @@ const (
 	ExitHarness    = 255 // the harness itself failed
 )
 
-// NotExercised returns the cells in which the fault hit nothing in any trial.
+// NotExercised returns the cells in which no trial was exercised.
 func (m Matrix) NotExercised() []Cell {
 	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Verdict != trial.NotExercised })
 }

@@ -52,7 +52,7 @@ func Merge(ctx context.Context, dirs []string, root, name, command string, newSi
 	if err != nil {
 		return Merged{}, err
 	}
-	st.batched = true // the shards have all lines
+	st.batched = true // lines that a kill loses are still in the shards
 	merged, err := m.write(ctx, st)
 	if err == nil && newSink != nil {
 		err = merged.Report(ctx, newSink)
@@ -111,8 +111,8 @@ func loadShards(ctx context.Context, dirs []string) ([]Stored, error) {
 	return all, nil
 }
 
-// campaignsIn returns dirs, but replaces a directory that contains campaigns, such as a store or a
-// name in it, by these campaigns.
+// campaignsIn returns dirs, but replaces a directory that contains campaigns, such as a store or
+// the directory of one name in it, by these campaigns.
 func campaignsIn(dirs []string) (all []string, err error) {
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, CampaignFile)); err == nil {

@@ -32,9 +32,9 @@ func shardRun(t *testing.T, change func(*Config)) Stored {
 	return s
 }
 
-// skipInShort skips a test that runs several campaigns, one trial after the other. With the race
-// detector that takes half a minute, and the detector finds nothing in code that runs in one goroutine.
-// scripts/test runs the test again without both.
+// skipInShort skips, with -short, a test that runs several campaigns, one trial after the other.
+// With the race detector that takes half a minute, and the detector finds nothing in code that runs
+// in one goroutine. scripts/test runs the test again without -short and without the race detector.
 func skipInShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

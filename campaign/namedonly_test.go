@@ -61,7 +61,7 @@ func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 	if drawn := slices.ContainsFunc(s.Trials, func(t trial.Result) bool { return !t.Spec.Named() && !t.Probe }); drawn {
 		t.Error("trials were drawn")
 	}
-	if !testing.Short() { // in short runs, too few schedules hit something
+	if !testing.Short() { // short runs have too few cells for this
 		namedSchedulesBite(t, s)
 	}
 	t.Logf("%d trials", len(s.Trials))

@@ -184,7 +184,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 	conf := p.config
 	seed := conf.Seed
 	if c.fault.Undisturbed && k == 0 {
-		seed = fixedSeed // a probe does not depend on the campaign's seed
+		seed = fixedSeed // this is the probe: it does not depend on the campaign's seed
 	}
 	s := trial.Spec{
 		Lock:           c.recipe.ID,

@@ -30,8 +30,8 @@ type Replay struct {
 }
 
 // Run runs the trial and judges it. Violations are in the verdicts; they are no error. The error is
-// a failure of the harness, perhaps together with a trial, or an input.Error if the spec names an
-// unknown lock or workload.
+// a failure of the harness, perhaps together with a trial, or an input.Error if the spec is invalid
+// or the testbed cannot run its clients.
 func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, err error) {
 	if _, err := r.Spec.Recipe(); err != nil {
 		return t, e, err
@@ -61,9 +61,9 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 }
 
 // Shrink runs the trial, then looks within the budget for a smaller one with the same flaw
-// (shrink.Run). It stores the smaller trial in r.Dir, replacing files of the same names. The error is
-// an input.Error if there is nothing to shrink, or if the testbed is on real time, where trials do not
-// repeat.
+// (shrink.Run). It stores the smaller trial in r.Dir, replacing files of the same names. The error
+// is an input.Error if there is nothing to shrink, if no smaller trial was found, or if the testbed
+// is on real time, where trials do not repeat.
 func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {
 		return t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())
@@ -93,8 +93,8 @@ func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Resul
 }
 
 // Decide runs the trial, then continuations of the trial from many instants (package decision), and
-// says when its worst flaw became certain. The error is an input.Error if the trial shows no flaw,
-// or if the testbed is on real time, where trials do not repeat.
+// says when its worst flaw became certain. The error is an input.Error if the trial shows no flaw
+// or does not repeat itself, or if the testbed is on real time, where no trial does.
 func (r Replay) Decide(ctx context.Context, continuations, parallel int) (d decision.Decision, t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {
 		return d, t, e, input.Errorf("testbed %s runs in real time, so no trial repeats itself: what another continuation would have done is unknown", r.Testbed.Name())

@@ -11,8 +11,8 @@ import (
 // mostReruns is the maximum number of reruns of a spoilt trial.
 const mostReruns = 2
 
-// spoilt is a trial to rerun: its outcome is unknown because the harness was not scheduled for too
-// long, or it leaves an undeclared violation in doubt (Excuse).
+// spoilt is a trial to rerun: its outcome proves nothing (trial.Done.Stalled), or it leaves an
+// undeclared violation in doubt (Excuse).
 type spoilt struct {
 	job   job
 	trial trial.Result
@@ -85,8 +85,8 @@ func (r *run) reruns(ctx context.Context, n int) []job {
 	return jobs
 }
 
-// decided says whether the cell of s has shown a violation; when confirming another
-// campaign, whether the cell has shown every flaw that is sought in it.
+// decided says whether the cell of s has shown every flaw that a confirmation seeks in it; if none
+// is sought, whether the cell has shown a violation.
 func (r *run) decided(s trial.Spec) bool {
 	if sought := r.soughtIn(s); len(sought) > 0 {
 		shows := huntOf(r.info, r.trials).shows

@@ -30,15 +30,17 @@ type Campaign struct {
 	// Config.Parallel such processes run the trials. nil = trials run in this process, which ends
 	// if the code under test panics.
 	Worker []string
-	// Defaults replace fields of Config that are 0.
+	// Defaults has Trials and Parallel for a Config in which they are 0. Run ignores the other
+	// defaults.
 	Defaults Defaults
 	// NewSink makes the receiver of the results, given the campaign's directory; nil =
 	// no receiver.
 	NewSink func(dir string) (Sink, error)
-	// Progress is called after each trial, one call at a time; may be nil.
+	// Progress is called after each trial, before shrinking and after each shrunk trial, one call at a
+	// time; may be nil.
 	Progress func(Progress)
-	// Closing Stop interrupts the campaign: no more trials start, and running trials finish; nil =
-	// never.
+	// Stop interrupts the campaign when it is closed: no more trials start, and running trials finish;
+	// nil = never.
 	Stop <-chan struct{}
 	// over says whether Config.Budget is used up before drawn trial number k; nil = use the clock.
 	// Only tests set it.
@@ -50,7 +52,8 @@ type Campaign struct {
 // Run plans the campaign, runs, judges and stores its trials, and returns the findings. If ctx
 // ends, no more trials start, and running ones are torn down. Finished trials are stored and
 // returned with Matrix.Interrupted, without an error. A failed trial is part of the result
-// (Matrix.Failed), not an error. An input.Error says that nothing could be tested.
+// (Matrix.Failed), not an error. An input.Error says that the configuration is invalid or that
+// nothing could be tested.
 func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	c.Config = c.Config.filled(c.Defaults)
 	confirm, err := newConfirmation(&c.Config)

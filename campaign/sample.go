@@ -82,8 +82,8 @@ func (r *run) repeat(ctx context.Context) {
 	}
 }
 
-// repeated counts a trial that was run again; keep says that the folders of both runs are needed.
-// The caller holds mu.
+// repeated counts a trial that did the same again, or reports how it differed; keep says that the
+// folders of both runs are needed. The caller holds mu.
 func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (keep bool) {
 	switch {
 	case again.differs == nil && again.err == nil:

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// flawed are trials in the simulation that show known flaws, one for each cause, with the maximum
-// size of their minimal trials.
+// flawed are trials in the simulation that show known flaws, with the maximum size of their minimal
+// trials.
 var flawed = []struct {
 	lock, fault, workload string
 	trial                 int
@@ -37,8 +37,8 @@ var flawed = []struct {
 // generous is a longer time than a search takes on any machine.
 const generous = 10 * time.Minute
 
-// A known flaw shrinks to two clients, a few critical sections and one fault. The stored minimal
-// trial repeats when it is run again.
+// A known flaw shrinks to two clients, a few critical sections and at most one fault. The stored
+// minimal trial repeats when it is run again.
 func TestKnownFlawsShrinkToTwoClientsAndOneFault(t *testing.T) {
 	tb := sim.New()
 	for i, f := range flawed {

@@ -61,8 +61,8 @@ func createStore(root, name string, now time.Time) (*store, error) {
 	if err != nil {
 		return nil, input.Errorf("%s %s: %w", input.Setting("store"), root, err)
 	}
-	// The file lock marks the campaign as running until this program ends, in whatever way. On a
-	// file system without locks, Over cannot tell.
+	// The file lock marks the campaign as running until close, or until this program ends in whatever
+	// way. On a file system without locks, Over cannot tell.
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return &store{root: root, dir: dir, trials: f, lines: packed.NewAppender(f)}, nil
 }
@@ -121,8 +121,8 @@ func pointLatest(root, dir string) error {
 	return nil
 }
 
-// add appends a line to trials.jsonl. A kill cuts off the line that is being written, and if lines are
-// batched, those that still wait.
+// add appends a line to trials.jsonl. A kill cuts off the line that is being written. If lines are
+// batched, it also loses those that still wait.
 func (s *store) add(t trial.Result) error {
 	line, err := json.Marshal(t.Brief())
 	if err != nil {

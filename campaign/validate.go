@@ -28,8 +28,8 @@ func (p *planner) sensible(cells ...plannedCell) error {
 	return nil
 }
 
-// checkHold refuses holds that outlive the lease, unless Overrun asks for them, the lease is renewed,
-// or it never ends: each such hold would be a violation of the client's own making.
+// checkHold refuses holds that outlive the lease: each would be a violation of the client's own
+// making. It allows them if Overrun asks for them, or if the lease is renewed or never ends.
 func (c Config) checkHold(r locks.Recipe, s trial.Spec) error {
 	claims := s.PromisedBy(r)
 	lease := claims.TTL

@@ -66,8 +66,8 @@ func crowdSpec(clients int, d time.Duration) Spec {
 // WatchesKeys implements keyWatcher, like the wrapped testbed.
 func (c *counted) WatchesKeys() bool { return WatchesKeys(c.Testbed) }
 
-// A crowd loses nothing: the evidence has exactly the commands that Redis ran, every operation is
-// complete, and every operation has its commands.
+// A crowd loses nothing: the evidence has as many commands as Redis ran, every operation is
+// complete, the stored evidence is that of the run, and no oracle is violated.
 func TestACrowdLosesNothing(t *testing.T) {
 	bed, err := servers.New(servers.Options{Temp: t.TempDir()})
 	if err != nil {

@@ -41,8 +41,9 @@ type Task struct {
 type Done struct {
 	Trial Result `json:"trial"`
 	Kept  bool   `json:"kept"` // the trial is stored in the task's folder
-	// Stalled: the harness was not scheduled for so long that the outcome proves
-	// nothing, or decisive events came too close together to be ordered.
+	// Stalled: the outcome proves nothing, because the harness was not scheduled for too long, nodes
+	// elected another primary without a fault, or decisive events came too close together to be
+	// ordered.
 	Stalled  bool            `json:"stalled,omitempty"`
 	Seen     Sight           `json:"seen,omitzero"`      // what a probe showed
 	Acquires []time.Duration `json:"acquires,omitempty"` // see Result.Acquires

@@ -19,8 +19,8 @@ const (
 	GoroutinesFile = "goroutines.txt"
 )
 
-// ResultsFile, in the directory of a trial's campaign, has a line for each Result. Campaigns
-// store it compressed (packed.Suffix).
+// ResultsFile, in the directory of a trial's campaign, has a line for each Result that the campaign
+// stores. Campaigns store it compressed (packed.Suffix).
 const ResultsFile = "trials.jsonl"
 
 // FolderDepth is the number of path elements from a campaign's directory to a trial's

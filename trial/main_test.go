@@ -12,7 +12,8 @@ import (
 // undisturbed is the fault that does nothing.
 var undisturbed = nemesis.Undisturbed().Name
 
-// Register the locks in memory like recipes of a user's test.
+// Register the locks in memory. Each gets a function New of this package, so that it counts as code
+// of a user's test.
 func init() {
 	for _, r := range fakebed.Recipes() {
 		open := r.New

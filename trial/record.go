@@ -48,7 +48,7 @@ type Record struct {
 	// Differs says why the files that a run recorded are not vouched for; else nil.
 	Differs error
 
-	hash                             string // of the evidence; "" if it is not known
+	hash                             string // of the evidence; "" = not computed
 	historyCut, commandsCut, keysCut bool
 	keysGone                         bool // keys.jsonl is missing although spec.json promises it
 }
@@ -92,7 +92,8 @@ func loadBeside(path string, ops []history.Op, cut error) (r Record, err error) 
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return r, err
-	// A spec that names no testbed was written by hand, for a history that no run recorded.
+	// A spec without a format is accepted only if it names no testbed: then it was written by hand, for
+	// a history that no run recorded.
 	case s.Format != Format && (s.Format != 0 || s.Testbed != ""):
 		return r, OtherFormat(filepath.Join(dir, SpecFile), s.Format)
 	default:

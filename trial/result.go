@@ -20,8 +20,8 @@ type Outcome string
 const (
 	Violated     Outcome = "violated"      // an oracle other than liveness was violated
 	Blocked      Outcome = "blocked"       // only liveness was violated: for ever, or up to the lease time
-	Unknown      Outcome = "unknown"       // an oracle could not tell, or no trial finished
-	NotExercised Outcome = "not-exercised" // the fault hit nothing
+	Unknown      Outcome = "unknown"       // an oracle could not tell, a trial failed, or no trial was run
+	NotExercised Outcome = "not-exercised" // the fault hit nothing, or the oracles had nothing to judge
 	NotSupported Outcome = "not-supported" // the testbed or topology cannot run the cell
 	Holds        Outcome = "holds"         // no violation in the trials that were run; no proof of safety
 )
@@ -66,15 +66,15 @@ type Result struct {
 	Hash string `json:"hash,omitempty"`
 	// Promised identifies the claims that the trial was judged by.
 	Promised string `json:"promised,omitempty"`
-	// Dir is the trial's folder, relative to the campaign's; "" if it was not kept, because the
-	// lock held or an earlier trial showed the same flaws.
+	// Dir is the trial's folder, relative to the campaign's; "" if the folder was not kept, because the
+	// trial showed no violation, or only what earlier trials had shown.
 	Dir string `json:"dir,omitempty"`
-	// Err says why the harness could not finish or judge the trial; Outcome is then
-	// unknown. For a trial that the code under test ended, it says what may have been
-	// left behind; Outcome is then valid.
+	// Err says why the harness could not finish or judge the trial, or that only the first of two runs
+	// ended its process; Outcome is then unknown. For a trial that the code under test ended, it says
+	// what may have been left behind; Outcome is then valid.
 	Err string `json:"error,omitempty"`
-	// Lack says what is missing if Outcome is not supported. Why is a sentence about the
-	// lack, or about the doubts that earlier runs left.
+	// Lack says what is missing if Outcome is not supported. Why is a sentence about the lack, about
+	// the doubts that earlier runs left, or about an earlier run that ended its process.
 	Lack    *Lack         `json:"lack,omitempty"`
 	Why     string        `json:"why,omitempty"`
 	Elapsed time.Duration `json:"elapsed"`

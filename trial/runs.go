@@ -15,8 +15,8 @@ type EarlierRun struct {
 	Recorded bool `json:"recorded,omitempty"`
 }
 
-// Unplanned says whether the trial is an extra attempt to settle a doubt, because an earlier run of
-// the trial is recorded as a result of its own.
+// Unplanned says whether the trial is an extra attempt to settle a doubt: an earlier run of the
+// trial is recorded as a result of its own, and counts as the planned one.
 func (t Result) Unplanned() bool {
 	return slices.ContainsFunc(t.Runs, func(r EarlierRun) bool { return r.Recorded })
 }

@@ -27,7 +27,8 @@ type Spec struct {
 	Fault    string           `json:"fault"`
 	Testbed  string           `json:"testbed"`
 	Topology testbed.Topology `json:"topology"`
-	// Nodes is the number of nodes of an independent topology; 0 for other topologies.
+	// Nodes is the number of nodes of an independent topology; 0 = DefaultNodes. Other topologies
+	// ignore it.
 	Nodes      int                `json:"nodes,omitempty"`
 	Durability testbed.Durability `json:"durability,omitempty"`
 	Options    workloads.Options  `json:"options"`

@@ -20,11 +20,11 @@ import (
 // errTimeLimit is the cancellation cause of a trial that took too long.
 var errTimeLimit = errors.New("trial exceeded its time limit")
 
-// realTimer is implemented by testbeds that can say whether their clock is the
-// machine's. On virtual time there is no scheduling slack to measure.
+// realTimer is implemented by testbeds that can say whether their clock is the machine's. On
+// virtual time a stall of the machine changes nothing, so no heartbeat runs.
 type realTimer interface{ RealTime() bool }
 
-// RealTime says whether a testbed's clock is the machine's.
+// RealTime says whether a testbed's clock is the machine's: true unless the testbed says otherwise.
 func RealTime(tb testbed.Testbed) bool {
 	r, ok := tb.(realTimer)
 	return !ok || r.RealTime()
@@ -43,7 +43,7 @@ const realTimeLimit = 10 * time.Minute
 // breakdown of its code is the history's last entry. If something could not be torn down,
 // the error wraps a *testbed.TeardownError, whatever the trial's outcome.
 //
-// The clock of rec must come from tb.Clock. Run uses tb for this trial only; trials may run
+// The clock of rec must come from tb.Clock, called for this trial. Several trials may run on one tb
 // at the same time.
 func Run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder, commands func(history.Command)) (history.Evidence, error) {
 	e, _, err := run(ctx, tb, s, rec, receivers{commands: commands})
@@ -145,7 +145,8 @@ func (t *running) over(err error) error {
 	if errors.As(err, &left) {
 		t.unclosed = testbed.JoinErrors(left, t.unclosed)
 	}
-	// The trial is over: its clock must not be read any more.
+	// The trial is over: its clock must not be read any more. So the entry gets the time of the one
+	// before.
 	if err = t.rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
 		t.broken, err = t.firstBroken(), nil
 	}

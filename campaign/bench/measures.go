@@ -120,8 +120,9 @@ func renewals(c costs) Figure {
 	return value(float64(c.keeping.Commands)/c.keeping.Held.Seconds(), c.keeping.Held > 0)
 }
 
-// recoveryOf measures the median of the times that took returns, over the trials in which a client
-// acquired the lock again after the fault. The figure's note says in how many trials no client did so.
+// recoveryOf makes a measure: the median of took over the trials in which the fault hit something
+// and a client then acquired the lock again. The figure's note says in how many trials no client
+// did so.
 func recoveryOf(of func(costs) []Recovery, took func(Recovery) time.Duration) func(costs) Figure {
 	return func(c costs) Figure {
 		var times []time.Duration

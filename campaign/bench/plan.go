@@ -142,9 +142,9 @@ func (c Config) alone(s *trial.Spec) {
 	o.Clients, o.Hold, o.Rest = 1, c.TTL/1000, c.TTL/1000
 }
 
-// crowdRetry times the number of clients is the shortest retry interval, as in campaigns. All clients
-// together then make at most 2,000 attempts a second, which a redis-server behind gate, proxy and tap
-// can serve.
+// crowdRetry times the number of clients is the minimum of the mean retry interval, as in
+// campaigns. All clients together then make about 2,000 attempts a second at most, which a
+// redis-server behind gate, proxy and tap can serve.
 const crowdRetry = 500 * time.Microsecond
 
 // Hold returns how long clients hold a contended lock, given the lease time.

@@ -41,12 +41,13 @@ type Lock struct {
 	Waits    int `json:"waits"`
 	// Figures has the figures by Measure.Name.
 	Figures map[string]Figure `json:"figures"`
-	// Violated lists the oracles that the undisturbed trials violated: such a lock may be cheap
-	// because it is broken. Undecided lists the oracles that could not tell.
+	// Violated lists the oracles that were violated in the trial with one client or in the contended
+	// one: such a lock may be cheap because it is broken. Undecided lists the oracles that could not
+	// tell there.
 	Violated  []string `json:"violated,omitempty"`
 	Undecided []string `json:"undecided,omitempty"`
-	// Stalled counts the trials in which the machine did not schedule the harness in time. The
-	// times measured in such trials are too long.
+	// Stalled counts the trials in which the machine did not schedule the harness in time, or nodes
+	// elected another primary without a fault. The times measured in such trials are too long.
 	Stalled int `json:"stalled,omitempty"`
 }
 

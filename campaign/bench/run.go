@@ -127,7 +127,7 @@ func (m *subject) drift(ctx context.Context, p planned) (*float64, error) {
 	return &ratio, nil
 }
 
-// note keeps the names of the oracles that an undisturbed trial violated or left undecided.
+// note keeps the names of the oracles that a trial violated or left undecided.
 func (m *subject) note(verdicts []checker.Verdict) {
 	for _, v := range verdicts {
 		if checker.OracleNamed(v.Oracle).OfProgram {

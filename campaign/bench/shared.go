@@ -18,7 +18,7 @@ type Contention struct {
 	Jain     float64       // progress.Measures.Jain
 }
 
-// Contended measures a trial up to its liveness phase. In that phase, each client takes the
+// Contended measures a trial up to its liveness phase, because in that phase each client takes the
 // lock only once more.
 func Contended(e history.Evidence) Contention {
 	e = beforeHealing(e)
@@ -52,7 +52,7 @@ func beforeHealing(e history.Evidence) history.Evidence {
 // Keeping is the cost of keeping a lock.
 type Keeping struct {
 	Commands int           // sent in the background by the holder between acquire and release
-	Held     time.Duration // from the grant to the beginning of the release
+	Held     time.Duration // from the grant to the beginning of the release, or to the history's end
 }
 
 // Held measures the background commands, such as renewals, during the first hold of the

@@ -9,10 +9,10 @@
 // connections lead to a relay of the trial, which forwards them through the gate and the testbed.
 // The gate numbers, holds and logs the commands.
 //
-// A World comes in: the trial's clients, gate and recorder, and the command line of the client
-// program. Entries of the history go out. The words: the host is the trial's side; a session
-// is the client's side; the relay accepts the connections of clients; skew is a client's
-// wall-clock offset, which both sides share in memory.
+// A World (the trial's clients, gate and recorder) and the command line of the client program come
+// in. Entries of the history go out. The words: the host is the trial's side; a session is the
+// client's side; the relay accepts the connections of clients; skew is a client's wall-clock
+// offset, which both sides share in memory.
 //
 // Both sides read one clock: the machine's monotonic one, counted from the trial's start.
 package clientproc

@@ -26,7 +26,7 @@ type Host struct {
 	relay   *relay
 	healed  <-chan struct{}
 	begun   chan struct{} // closed when Run is called
-	over    chan struct{} // closed when all sessions have ended
+	over    chan struct{} // closed when every session has ended without failure, or by Kill
 	serving sync.WaitGroup
 }
 
@@ -100,7 +100,7 @@ func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 		case <-p.ready:
 		case <-p.exited:
 			select {
-			case <-p.ended: // how the session ended explains why the process did
+			case <-p.ended: // a failed session explains why the process ended
 				if err := p.outcome(); err != nil {
 					return err
 				}

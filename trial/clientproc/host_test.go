@@ -66,8 +66,8 @@ func (s *stage) quiet(t *testing.T) int {
 	return seen
 }
 
-// until waits until so returns true. After two minutes it fails the test with the message
-// otherwise.
+// until calls the function so until it returns true. After two minutes, until fails the test; the
+// parameter otherwise is the message.
 func until(t *testing.T, otherwise string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {

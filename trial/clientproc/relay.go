@@ -131,8 +131,8 @@ func (d *relay) close() error {
 	return err
 }
 
-// hold adds a connection to those that close breaks. The returned function closes and
-// removes the connection.
+// hold registers a connection, so that relay.close breaks it. The returned function closes the
+// connection and removes it from the register.
 func (d *relay) hold(c net.Conn) (release func()) {
 	d.mu.Lock()
 	d.open[c] = true
@@ -187,8 +187,8 @@ func breakOff(near *net.TCPConn, err error) {
 	near.Close()
 }
 
-// connect reads the client's request and dials on the client's behalf, until the client
-// gives up.
+// connect reads the client's request and dials on the client's behalf. It stops dialling if the
+// client gives up.
 func (d *relay) connect(near *net.TCPConn) (net.Conn, error) {
 	line, err := readLine(near)
 	if err != nil {
@@ -204,7 +204,8 @@ func (d *relay) connect(near *net.TCPConn) (net.Conn, error) {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		// The client sends nothing before it has an answer.
+		// The client sends nothing before it has an answer. So Read ends only when the client is gone,
+		// or by the deadline that is set below.
 		if _, err := near.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 			cancel()
 		}

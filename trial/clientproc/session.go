@@ -205,8 +205,8 @@ func (s *Session) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	return &conn{TCPConn: c, session: s, number: number, node: testbed.Address(addr)}, nil
 }
 
-// now returns the client's wall clock, without the monotonic reading, which would reveal
-// the skew.
+// now returns the client's wall clock. The time has no monotonic reading, so that comparisons use
+// the wall clock.
 func (s *Session) now() time.Time { return time.Now().Round(0).Add(s.skew.get()) }
 
 // ID returns the client's number in the trial.
@@ -251,7 +251,7 @@ func (s *Session) Work(ctx context.Context) (prolonged <-chan struct{}, err erro
 	return done, nil
 }
 
-// Awake implements testbed.Client. A frozen process does not call it.
+// Awake implements testbed.Client. It need not wait: a frozen process does not call it.
 func (s *Session) Awake(ctx context.Context) error { return ctx.Err() }
 
 // Open implements testbed.Client.

@@ -25,9 +25,9 @@ func Cut(s trial.Spec, ops []history.Op, at time.Duration, continuation int) tri
 	return s
 }
 
-// healed returns a plan without effects after an instant. Actions that had not begun stay in the plan
-// until that instant, since an action that waits at a point delays clients there a little, also in the
-// recorded trial.
+// healed returns a plan without effects after an instant. Actions that had not begun wait until
+// that instant, as in the recorded trial: an action that waits at a point delays clients there a
+// little.
 func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 	begun, ended := map[int]time.Duration{}, map[int]time.Duration{}
 	for _, op := range ops {
@@ -54,7 +54,7 @@ func healed(p nemesis.Plan, ops []history.Op, at time.Duration) nemesis.Plan {
 	return p
 }
 
-// rounding is how long after By, its latest start, an action may still begin.
+// rounding is how long after its latest start (By) an action may still begin.
 const rounding = 101 * time.Microsecond
 
 // start returns the time at which the clients started: a plan's times count from there.

@@ -199,9 +199,9 @@ func spread(n, most int) (places []int) {
 }
 
 // edge returns two indices of instants. averted is the last instant from which a continuation
-// averted the flaw (or a later one, see skipIdle); certain is the next tried instant after that one.
-// Each is -1 if there is none. An instant counts only if a continuation that was cut there repeated
-// the trial up to the cut.
+// averted the flaw, or a later one (see skipIdle). certain is the first tried instant after it from
+// which every continuation showed the flaw. Each is -1 if there is none. An instant counts only if
+// a continuation that was cut there repeated the trial up to the cut.
 func edge(done map[int]Point) (averted, certain int) {
 	averted, certain = -1, -1
 	places := make([]int, 0, len(done))

@@ -77,8 +77,8 @@ func jointClients(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// mergeClients gives the sections and faults of client c to client d. With first, c's
-// sections come before d's, else after them.
+// mergeClients gives the sections and faults of client c to client d. If first is set, c's sections
+// come before d's, else after them.
 func mergeClients(s *trial.Spec, c, d int, first bool) bool {
 	if c == d || max(c, d) >= len(s.Options.Script) {
 		return false

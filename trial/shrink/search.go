@@ -122,8 +122,8 @@ func (x *reduction) try(ctx context.Context, s trial.Spec) (bool, error) {
 	return x.same(ctx, s)
 }
 
-// longestScript is the maximum number of sections per client in a script. Trials with more sections
-// keep the seed instead of a script.
+// longestScript is the maximum number of sections per client in a script. A trial that needs more
+// sections to show its flaw is shrunk without a script.
 const longestScript = 1 << 12
 
 // script replaces the clients' random decisions by a script, which can be cut. The script has as
@@ -156,8 +156,7 @@ func mostSections(o workloads.Options) int {
 	return min(max(int(o.Duration/turn), 1), longestScript)
 }
 
-// durability returns the durability that the nodes need after an edit has changed the plan of was
-// to p.
+// durability returns the durability that the nodes need if an edit replaces was.Plan by p.
 func durability(was trial.Spec, p nemesis.Plan) testbed.Durability {
 	if was.Plan.Durability() != was.Durability {
 		return was.Durability // not due to the plan

@@ -61,8 +61,8 @@ func simplerTimes(d, ttl time.Duration) (all []time.Duration) {
 	return all
 }
 
-// timeEdits returns edits that simplify a time d of a spec, but not below least. at returns a
-// pointer to the time in a spec; nil = the spec no longer has it.
+// timeEdits returns edits that simplify a time d of a spec, but not below least. The callback at
+// returns a pointer to the time in a spec; nil = the spec no longer has it.
 func timeEdits(d, least, ttl time.Duration, at func(*trial.Spec) *time.Duration) (edits []edit) {
 	for _, t := range simplerTimes(d, ttl) {
 		if t >= 0 && t < least {
@@ -129,8 +129,8 @@ func roundPatience(i int, ttl time.Duration) edit {
 	})
 }
 
-// calmerSections gives all sections at once the mean times, or no rest. It also makes clients try
-// less often, even in the liveness phase.
+// calmerSections changes all sections at once: no rest, mean times, no stops (Section.Late),
+// attempts without a time limit. It also makes clients try less often, even in the liveness phase.
 func calmerSections(s trial.Spec) (edits []edit) {
 	every := func(do func(*workloads.Section) bool) {
 		edits = append(edits, func(s *trial.Spec) bool {

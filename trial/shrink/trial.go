@@ -75,7 +75,8 @@ type minimizer struct {
 
 // minimize does the work of Run.
 func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err error) {
-	// Dead workers leave their files in scratch, too.
+	// Trials of the search remove their files from scratch (Task.Drop), but a dead worker leaves its
+	// files.
 	defer func() { err = errors.Join(err, os.RemoveAll(m.scratch())) }()
 	best, err := Search(budget, m.original.Spec, func(_ context.Context, s trial.Spec) (bool, error) {
 		return m.same(ctx, s) // budget does not end a run: killing the worker would take longer
@@ -181,7 +182,7 @@ func toKeep(t trial.Result) trial.Flaw {
 	return t.Flaws[0]
 }
 
-// broken says whether the findings of the flaw to keep rest on a broken assumption, so that
+// broken says whether the first finding of the flaw to keep rests on a broken assumption, so that
 // the recipe alone is not to blame.
 func broken(t trial.Result) bool {
 	keep := toKeep(t)

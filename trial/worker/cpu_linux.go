@@ -12,7 +12,7 @@ import (
 
 // cpuTime returns the processor time that a process has used so far.
 func cpuTime(pid int) (time.Duration, bool) {
-	const process = 2 // CPUCLOCK_SCHED, in clock_getcpuclockid(3)'s terms
+	const process = 2 // CPUCLOCK_SCHED in the kernel: the clock that clock_getcpuclockid(3) returns
 	var ts unix.Timespec
 	if err := unix.ClockGettime(int32(^pid<<3|process), &ts); err != nil {
 		return 0, false

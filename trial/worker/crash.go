@@ -12,7 +12,8 @@ import (
 )
 
 // afterCrash makes an outcome from the evidence in the task's folder, which the second worker left
-// when it died. If both deaths show the same breakdown, the history ends with it.
+// when it died. A streamed task runs only once: then first and second are the same death. If both
+// deaths show the same breakdown, the history ends with it.
 func afterCrash(ctx context.Context, t trial.Task, first, second *crash.Death) (trial.Done, error) {
 	broken, failure := crash.Agreed(first, second)
 	e, err := left(t, broken)

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// If the trial's process died in one run and not in the other, the result of the surviving run
-// counts. The result says how the other process died.
+// If a trial's process died in the first run but not in the second, a violation in the second run
+// counts. The result says how the first process died.
 func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	t.Setenv("LOCKSTORM_TEST_ONCE", filepath.Join(t.TempDir(), "once"))
 	p := forked(t, 1)
@@ -29,7 +29,7 @@ func TestATrialThatDiedOnceShowsHow(t *testing.T) {
 	}
 }
 
-// once panics if the directory does not exist yet, and makes it; so only the first call panics.
+// once makes the directory and panics, unless the directory exists; so only the first call panics.
 func once(dir string) {
 	if err := os.Mkdir(dir, 0o777); err == nil {
 		panic("once")

@@ -179,9 +179,9 @@ func (w *process) do(ctx context.Context, t trial.Task, limit time.Duration, log
 	}
 }
 
-// watch kills the process if ctx ends, if the process exceeds the limit of processor time,
-// or if it stands still although it has work. In the last two cases it first asks the
-// process for a goroutine dump.
+// watch kills the process if ctx ends, if the process takes too long, or if it stands still
+// although it has work. In the last two cases it first asks the process for a goroutine dump. off
+// ends the watch.
 func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (off func()) {
 	stop := context.AfterFunc(ctx, func() {
 		w.signal(syscall.SIGKILL)
@@ -209,7 +209,8 @@ func (w *process) watch(ctx context.Context, limit time.Duration, work bool) (of
 }
 
 // hangs waits until the process must be killed, and returns why. It returns "" if the process ends,
-// or over is closed, before that.
+// or over is closed, before that. limit is for processor time. Real time may be slowness times as
+// long, or just as long if the processor time is unknown.
 func (w *process) hangs(limit time.Duration, work bool, over <-chan struct{}) (why string) {
 	every := min(limit, idleFor)
 	started := time.Now()

@@ -17,8 +17,9 @@ import (
 // milliseconds.
 const trialLimit = time.Minute
 
-// processes is a Pool of workers in processes of their own. When a worker dies, another one
-// runs its trial again and writes the history as it happens, to show what the trial did.
+// processes is a Pool of workers in processes of their own. When a worker dies, another one runs
+// its trial again and writes the history as it happens, to show what the trial did. A trial whose
+// history was already written that way is not run again.
 type processes struct {
 	argv  []string
 	env   []string // what workers get besides the environment of this process
@@ -73,8 +74,8 @@ func (p *processes) Run(ctx context.Context, t trial.Task, log func(history.Comm
 	return afterCrash(ctx, t, death, second)
 }
 
-// grows says whether the streamed history in a folder has grown lately. If so, the trial makes
-// progress but uses too much processor time.
+// grows says whether a streamed file in a trial's folder has grown lately. If so, a trial that was
+// killed for its processor time was still making progress.
 func grows(folder string, lately time.Duration) bool {
 	for _, name := range []string{trial.HistoryFile, trial.CommandsFile, trial.KeysFile} {
 		if f, err := os.Stat(filepath.Join(folder, name)); err == nil && time.Since(f.ModTime()) < lately {

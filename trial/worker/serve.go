@@ -191,7 +191,7 @@ func remain(before int) bool {
 // answer writes an answer as one line of JSON.
 func (s *server) answer(a answer) error {
 	line, err := json.Marshal(a)
-	if err != nil { // report it as the trial's error
+	if err != nil { // send the error instead, which ends the campaign
 		line, err = json.Marshal(answer{Err: fmt.Sprintf("worker: encode an answer: %v", err)})
 	}
 	if err != nil {

@@ -66,7 +66,7 @@ func TestProcessesOfTheCodeUnderTestHoldNobodyUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(session) == "true" {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // the worker cannot reach this process
+			_ = syscall.Kill(pid, syscall.SIGKILL) // not in the worker's process group
 		} else if runs(pid) {
 			t.Errorf("process %d has outlived its worker", pid)
 		}
