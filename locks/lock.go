@@ -38,7 +38,7 @@ type Lock interface {
 	// the token that was sent, if any.
 	TryLock(ctx context.Context) (Lease, error)
 	// Unlock releases the lease. ErrNotHeld: the caller certainly does not hold the lock now.
-	// Any other error: the outcome is unknown.
+	// ErrRefused: nothing was sent. Any other error: the outcome is unknown.
 	Unlock(ctx context.Context, l Lease) error
 }
 
@@ -99,7 +99,7 @@ type Poller interface {
 // that are neither Blocker nor Poller, use Wait. If the recipe claims history.Claims.Waits, TryLock
 // of its Blocker waits too.
 type Blocker interface {
-	// Lock returns when the lock is held or ctx is done, and at once on any error other than
-	// ErrBusy.
+	// Lock waits until the lock is held or ctx is done. It returns at once on any error other
+	// than ErrBusy. If the recipe limits its wait, Lock returns ErrBusy at the end of that limit.
 	Lock(ctx context.Context) (Lease, error)
 }
