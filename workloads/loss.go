@@ -108,8 +108,8 @@ func (h *hold) isLost() bool {
 	}
 }
 
-// lostC returns the channel that tells the client that the hold's lease is lost; nil if the client
-// ignores such reports, or knows of the loss already.
+// lostC returns the channel that tells the client that the hold's lease is lost; nil if the lock never
+// reports a loss, or if the client ignores such reports or knows of the loss already.
 func (s *session) lostC(h *hold) <-chan struct{} {
 	if s.Opts.Trusting || h.isLost() {
 		return nil

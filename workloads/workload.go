@@ -130,7 +130,7 @@ func ByName(name string) (Workload, bool) {
 	return all[i], true
 }
 
-// Body runs all clients until each has finished the liveness phase or crashed, or ctx ends.
+// Body runs all clients until each has finished the liveness phase, crashed or hangs, or ctx ends.
 // It returns an error if the harness fails, if the code under test breaks down
 // (*testbed.Breakdown), or if ctx ends. The lock's violations go into the history.
 func (w Workload) Body(ctx context.Context, world World) error {
