@@ -177,7 +177,7 @@ type Lease struct {
 	Deadline time.Duration `json:"deadline,omitempty"`
 }
 
-// KeyState is one key found by a post-mortem.
+// KeyState is one key of Op.Keys: a post-mortem found it, or a node evicted it or got it.
 type KeyState struct {
 	Key  string `json:"key"`
 	Type string `json:"type"` // as Redis TYPE says
