@@ -15,7 +15,7 @@ import (
 // lossWatch waits for the report that a lease is lost.
 type lossWatch struct {
 	stop    context.CancelFunc
-	noticed chan struct{} // closed when the watch has recorded the loss
+	noticed chan struct{} // closed when the watch records the loss
 	ended   chan struct{} // closed when the watch has ended
 	err     error         // why the loss could not be recorded; valid after ended is closed
 }

@@ -241,7 +241,7 @@ func (r *run) watch(ctx context.Context) {
 	}
 }
 
-// fail stops all clients, one after another, and keeps the first error.
+// fail keeps the first error and then stops all clients, one after another. It ignores later errors.
 func (r *run) fail(err error) {
 	r.mu.Lock()
 	first := r.failure == nil
@@ -275,7 +275,7 @@ type run struct {
 }
 
 // grace returns how long after the healing a client tries to acquire each lock once: the recipe's
-// recovery time plus the turns of the other clients.
+// recovery time, Options.Margin, and a turn for each client.
 func (r *run) grace() time.Duration {
 	o := r.Opts
 	recovery := max(r.Claims.Recovery, o.TTL)
