@@ -14,7 +14,8 @@ const (
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
 // under declares one flaw for each oracle; the flaws differ only in the oracle. Every complete run
-// must find the flaws under each of the faults except mixed. The first fault shows the flaws best.
+// must find the flaws under each of the faults except mixed. Name first the fault that shows the flaws
+// best: campaigns take their example of a flaw from the first fault that showed it.
 func under(faults []string, cause string, kind Kind, why, source string, oracles ...string) []Flaw {
 	group := make([]Flaw, 0, len(oracles))
 	for _, oracle := range oracles {
