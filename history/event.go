@@ -6,7 +6,7 @@ import "slices"
 type EventKind struct {
 	F  string
 	Of Subject
-	// Injected: a fault caused the event. The harness itself noticed all other events.
+	// Injected: a fault caused the event. The harness itself noticed or made all other events.
 	Injected bool
 	// Leaves: Op.Client never releases the locks that it holds.
 	Leaves bool

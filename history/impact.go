@@ -23,7 +23,7 @@ type Impact struct {
 	// Offset is the actual offset of the clocks.
 	Offset time.Duration `json:"offset,omitempty"`
 	// Attempts counts acquires that began while their client's clock was off; Holding
-	// reports that the client held the lock when its clock was set.
+	// reports that the client believed that it held the lock when its clock was set.
 	Attempts int  `json:"attempts,omitempty"`
 	Holding  bool `json:"holding,omitempty"`
 	// Shifted counts the keys whose expiry moved when a node's clock was set. ShiftedBack counts

@@ -51,7 +51,7 @@ const (
 	Invoke Type = "invoke" // the operation is about to begin; Op.Time is read before anything is sent
 	OK     Type = "ok"     // the operation happened
 	Fail   Type = "fail"   // the operation certainly did not happen
-	Info   Type = "info"   // the outcome is unknown; for the nemesis also: an event
+	Info   Type = "info"   // the outcome is unknown; also the type of events and of the end of a window
 )
 
 // Values of Op.F in entries of clients. In entries of a window (invoke opens it, info closes
@@ -177,7 +177,7 @@ type Lease struct {
 	Deadline time.Duration `json:"deadline,omitempty"`
 }
 
-// KeyState is one key found by a post-mortem.
+// KeyState is one key of Op.Keys: a post-mortem found it, or a node evicted it or got it.
 type KeyState struct {
 	Key  string `json:"key"`
 	Type string `json:"type"` // as Redis TYPE says

@@ -159,8 +159,9 @@ func (r *Recorder) Err() error {
 	return r.err
 }
 
-// admit refuses entries of crashed clients, and all entries after the end. The nemesis
-// never crashes: it still closes a window that concerns a crashed client.
+// admit refuses entries of crashed clients or of invalid processes, and all entries after
+// the end. The nemesis never crashes: it still closes a window that concerns a crashed
+// client.
 func (r *Recorder) admit(op Op) error {
 	if op.Process < Nemesis {
 		return fmt.Errorf("record %s: process %d is negative", op.F, op.Process)

@@ -20,9 +20,9 @@ type Window struct {
 	Links   []Link   `json:"links,omitempty"`
 	// Planned is the fault's planned beginning and end; nil if unknown.
 	Planned *Timing `json:"planned,omitempty"`
-	// Hits counts what the fault demonstrably affected: commands held,
-	// dropped or refused, connections cut, seconds lost. 0 on the closing
-	// entry means that the fault had no effect.
+	// Hits counts what the fault demonstrably affected, such as commands, messages,
+	// connections, keys or acquires, depending on the fault. 0 on the closing entry
+	// means that no effect is proven.
 	Hits int `json:"hits"`
 	// Impact says, on the closing entry, how the fault struck; nil if its trigger was
 	// not reached.

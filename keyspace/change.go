@@ -211,16 +211,16 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	}
 }
 
-// strike records that a command struck the grants in on, which may include its sender's own grants.
-// It records nothing if no command made the change.
+// strike records that a command struck the given grants (on), which may include its sender's own
+// grants. It records nothing if there are no such grants or if no command made the change.
 func (r *reader) strike(n *node, key string, kind Kind, by actor, on []*Grant) {
 	if len(on) > 0 && by.pos >= 0 {
 		r.Strikes = append(r.Strikes, Strike{Cmd: by.pos, Kind: kind, Node: n.name, Key: key, At: by.at, Seq: r.tick(), On: on})
 	}
 }
 
-// setTerm sets the key's term to the TTL that the key has after the change. If the key existed
-// before, that is a strike on its grants.
+// setTerm sets the key's term to the TTL that the change gave the key. It does nothing if the change
+// left no key or kept its expiry. If the key existed before, the new TTL is a strike on its grants.
 func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 	if c.After == nil || c.Before != nil && c.Before.Expires == c.After.Expires {
 		return
@@ -367,7 +367,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
 	after := c.After
 	if c.By != history.ByUnknown {
-		after = c.Before // the content that was there before the next change
+		after = c.Before // the content that was there before c
 	}
 	d := compare(k.content, after)
 	end := End{How: Unclear, Cmd: -1, Event: -1, At: at}

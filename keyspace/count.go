@@ -8,8 +8,8 @@ import (
 )
 
 // counted returns the amount by which a command raised or lowered the number in a place. counts is false
-// if the value is no number below maxCount, or if the command set the number rather than counted. A
-// script set the number in two cases:
+// if no command made the change, if the old or the new value is no number, if the new number is not below
+// maxCount, or if the command set the number rather than counted. A script set the number in two cases:
 //
 //   - findSet found the place.
 //   - The new number was one of the script's arguments, and differs from the old number by more than one.
@@ -60,7 +60,8 @@ func (r *reader) findSet() {
 	}
 }
 
-// isArgument reports whether the text is one of the command's arguments, other than numkeys.
+// isArgument reports whether the text is one of the command's words, without the third, which is
+// numkeys if the command runs a script.
 func (r *reader) isArgument(pos int, text string) bool {
 	for i, arg := range r.Commands[pos].Args {
 		if string(arg) == text && i != 2 {
@@ -70,8 +71,8 @@ func (r *reader) isArgument(pos int, text string) bool {
 	return false
 }
 
-// standsForEver reports whether one of the changes in effects put the number in a key other than
-// the given one, and that other key has no TTL.
+// standsForEver reports whether, after one of the changes in effects, a key other than the given one
+// contains the number and has no TTL.
 func (r *reader) standsForEver(effects []int, key, number string) bool {
 	return slices.ContainsFunc(effects, func(i int) bool {
 		c := r.Evidence.Keys[i]
@@ -93,7 +94,8 @@ var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EX
 // count applies a change that raised or lowered a number:
 //
 //   - If the client takes a share, no grant ends.
-//   - If the client gives a share back, its own share ends. If it has none, another client's share ends.
+//   - If the client gives a share back, its own share ends (but see giveBack). If it has none, another
+//     client's share ends.
 //   - When a count that goes up reaches zero, all its shares end.
 func (r *reader) count(n *node, k *keyState, key string, s spot, p *placeState, step int64, by actor) (struck []*Grant) {
 	p.addNumber(s.value)
@@ -133,7 +135,7 @@ func (r *reader) share(p *placeState, g *Grant, down bool) {
 	p.join(g)
 }
 
-// endEmptied ends the remaining grants of a count that went down to zero.
+// endEmptied ends the remaining grants of a count that goes up and has reached zero.
 func (r *reader) endEmptied(p *placeState) {
 	if p.emptied != nil {
 		r.finish(p.all(), *p.emptied)
@@ -189,8 +191,8 @@ func (p *placeState) sharing(by actor) (at int, others bool) {
 	return at, len(p.current) > 1
 }
 
-// latestOf returns the position of the last share in all that the given share, by, overwrote, if both
-// have the same owner; -1 for none.
+// latestOf looks in all for the last share of the same owner that the given share (by) overwrote, and
+// returns its position; -1 for none.
 func latestOf(all []*Grant, by *Grant) int {
 	for i, g := range slices.Backward(all) {
 		if g.Over == by && g.Client == by.Client && !g.base {

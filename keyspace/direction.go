@@ -17,7 +17,8 @@ type leaning struct {
 }
 
 // orient finds the counts that acquires lower. It ignores a decrement by which an acquire
-// only takes back its own increment.
+// only takes back its own increment. If an acquire wrote 1 as the first number, acquires
+// lower the count only if another operation raised it.
 func (r *reader) orient() {
 	found := map[KeyPlace]*leaning{}
 	type share struct {
@@ -58,7 +59,7 @@ func (l *leaning) learn(s countStep, acquire, undone bool) {
 	switch {
 	case !acquire:
 		l.returned = l.returned || s.step > 0
-	case s.from && !s.pure: // one command may have both set up the number and taken a permit
+	case s.from && !s.pure: // no direction: the command may have both set up the number and taken a permit
 		l.one = l.one || s.step == 1
 	case undone || l.up || l.down:
 	default:

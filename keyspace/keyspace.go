@@ -75,8 +75,8 @@ func (g *Grant) EndedBefore(other *Grant) bool {
 // Forever is what Grant.Until returns for a grant that neither ended nor was overwritten.
 const Forever = time.Duration(1<<63 - 1)
 
-// Until returns the time at which the grant ended or was overwritten by another grant,
-// whichever is earlier. It returns Forever if neither happened.
+// Until returns the earliest time at which the grant may have ended or been overwritten by
+// another grant. It returns Forever if neither happened.
 func (g *Grant) Until() time.Duration {
 	until := Forever
 	if g.Over != nil {
@@ -229,7 +229,7 @@ func (k *Keys) SplitBrainOf(a, b string, seq int) *SplitBrain {
 }
 
 // Blind reports whether commands ran but the keys that they reached were not observed. node is
-// the node whose keys were not observed; "" if no node's keys were.
+// the node whose keys were not observed; "" if no node was observed.
 func (k *Keys) Blind() (node string, blind bool) {
 	if !k.watched && k.Touched() {
 		return "", true

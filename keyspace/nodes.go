@@ -338,7 +338,8 @@ func (r *reader) inherit(old string, op history.Op) {
 
 // absence returns the end of a grant that the heir lacks. The grant expired if its last
 // term has ended by the heir's clock, which may be ahead of the old primary's; otherwise it
-// was lost.
+// was lost. The argument later is how much later a term ends by the heir's clock; it is
+// negative if that clock is ahead.
 func absence(g *Grant, later time.Duration, op history.Op) End {
 	if t := g.Last(); t.Mortal && later < 0 && t.Expiry.Hi+later < op.Time {
 		g.terms.amend(func(t *Term) {

@@ -83,8 +83,8 @@ type keyState struct {
 type placeState struct {
 	current     []*Grant // the grants that the place carries, in order of Seq
 	overwritten []*Grant
-	// emptied is the end of the shares of a count that went down to zero; nil if it did not
-	// reach zero. The shares stay in the place until the next change of the count.
+	// emptied is the end of the shares of a count that goes up and has reached zero; otherwise
+	// nil. The shares stay in the place until the next change of the count.
 	emptied *End
 	numbers *sequel[string] // the numbers that the count had; nil for none
 }
@@ -147,8 +147,8 @@ func (r *reader) enqueue() {
 	}
 }
 
-// merge builds the node's items from its commands and changes, both in the node's order. If a
-// change's command was not recorded, the change is an item without a command.
+// merge builds the node's items from its commands and changes, both in the node's order. A change
+// that no command made, or whose command was not recorded, is an item without a command.
 func (r *reader) merge(n *node, ran, changes []int) {
 	for len(ran) > 0 || len(changes) > 0 {
 		if len(changes) > 0 {

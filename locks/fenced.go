@@ -45,8 +45,8 @@ func init() {
 }
 
 var fencedFlaws = flaws(
-	// The resource refuses older fencing tokens, so these flaws violate the oracle "exclusion" but
-	// not the oracle "resource".
+	// The resource refuses older fencing tokens. So the first three flaws violate the oracle
+	// "exclusion" but not the oracle "resource".
 	deadlineMoved("exclusion"), serverClock("exclusion"), serverLostKey("exclusion"), prolongedKey(), may(clientClockFaults, orphanedKey()),
 	under(losingFaults, "fence-regressed", Limit,
 		"The counter can be lost like the lock's key: a node that forgets it, or a replica that has not heard of it, hands out fences again.",
@@ -72,8 +72,8 @@ end
 return nil`)
 
 // TryLock implements Lock. If the grant arrives after the end of its lease, TryLock releases the
-// lock and returns ErrBusy. That is certainly right: this client does not use the grant, and no
-// other client can.
+// lock and returns ErrBusy. ErrBusy is certain even if the release fails: this client does not use
+// the grant, and no other client can.
 func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {

@@ -14,7 +14,8 @@ const (
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
 // under declares one flaw for each oracle; the flaws differ only in the oracle. Every complete run
-// must find the flaws under each of the faults. The first fault shows the flaws best.
+// must find the flaws under each of the faults except mixed. Name first the fault that shows the flaws
+// best: campaigns take their example of a flaw from the first fault that showed it.
 func under(faults []string, cause string, kind Kind, why, source string, oracles ...string) []Flaw {
 	group := make([]Flaw, 0, len(oracles))
 	for _, oracle := range oracles {
@@ -104,14 +105,14 @@ func hungHolder(document string) []Flaw {
 		document+"; D3: work that blocks for ever keeps the lock", "liveness")
 }
 
-// delayingFaults are faults that delay a client's replies. The delay makes a client outlive its lease if
-// the client has already used up much of the lease.
+// delayingFaults are faults that show leaseOutlived only by chance: they delay a client's reply, and
+// the client outlives its lease if it has already used up much of the lease.
 var delayingFaults = []string{"node-pause"}
 
 // deadlineCheckedTooEarly is leaseOutlived for a lease with a deadline. The holder checks the
-// deadline, then is frozen or works until the deadline is past, then writes to the resource. It no
-// longer believes that it holds the lock, but the write has already begun. If the holder's clock is
-// also set back, even a check after the deadline passes.
+// deadline, is then frozen or works until the deadline is past, and then writes to the resource
+// without another check. The holder's belief ended in time, but its write comes too late. If the
+// holder's clock is also set back, even a check that comes too late does not stop the write.
 func deadlineCheckedTooEarly() []Flaw {
 	return may(append([]string{"client-skew"}, delayingFaults...), under([]string{"client-pause", "slow-work"}, "lease-outlived", Limit,
 		"A holder that looks at its clock, and is then frozen or at work until its deadline is past, touches the resource too late; its belief ended in time.",

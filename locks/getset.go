@@ -91,7 +91,8 @@ func (l *getset) TryLock(ctx context.Context) (Lease, error) {
 	return Lease{}, expire(ctx, l.node, l.key, l.ttl)
 }
 
-// takeOver replaces the time in the key by until if the time in the key is before now.
+// takeOver takes the lock over if the time in the key is before now: GETSET writes the argument
+// until there. If GETSET does not return the time that takeOver found before, takeOver returns ErrBusy.
 func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 	found, err := l.node.Do(ctx, "GET", l.key).Text()
 	if errors.Is(err, redis.Nil) { // released or expired since our SETNX

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// getsetAt makes client i's getset handle with a lease time of 1 s. The client's wall clock is ahead of
-// the fixed clock by ahead.
+// getsetAt makes client i's getset handle with a lease time of 1 s. The argument ahead is how far the
+// client's wall clock is ahead of the fixed clock.
 func getsetAt(t *testing.T, i int, ahead time.Duration) (*Client, Lock) {
 	c := newClient(t, i)
 	c.Now = func() time.Time { return clock.Add(ahead) }

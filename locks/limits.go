@@ -19,10 +19,12 @@ type Known struct {
 // these causes:
 //
 //   - a client that is frozen for longer than its lease;
+//   - a holder that gets no reply for a whole lease, so that it cannot renew or re-enter;
 //   - a node that forgets an acknowledged key;
 //   - a clock that jumps;
 //   - a key without an owner, which keeps others out until it expires;
-//   - a holder that works for longer than a lease that nobody renews.
+//   - a holder that works for longer than a lease that nobody renews;
+//   - a holder whose work hangs while a watchdog renews its lease.
 //
 // A violation that Limits does not list breaks a promise, or a property that the lock's own
 // commands could have kept.

@@ -12,9 +12,10 @@ import (
 // recipes ignore it too: a nil from their Unlock does not prove that the lock was released. The
 // comment of such a recipe says so.
 var (
-	// ErrBusy: not acquired, somebody else holds the lock. ErrBusy is certain unless the error is
-	// also ErrPresumed. On several nodes the client counts the grants itself: without enough grants
-	// in time it has not acquired the lock, even if some nodes have its key.
+	// ErrBusy: not acquired. Usually somebody else holds the lock; a grant that came too late, or
+	// from too few nodes, is ErrBusy too. ErrBusy is certain unless the error is also ErrPresumed.
+	// On several nodes the client counts the grants itself: without enough grants in time it has
+	// not acquired the lock, even if some nodes have its key.
 	ErrBusy = errors.New("lock is busy")
 	// ErrPresumed accompanies ErrBusy if an attempt failed, for example with a lost connection, and
 	// the document's code takes that error for a refusal. The caller acts as if the lock were busy,
@@ -38,13 +39,14 @@ type Lock interface {
 	// the token that was sent, if any.
 	TryLock(ctx context.Context) (Lease, error)
 	// Unlock releases the lease. ErrNotHeld: the caller certainly does not hold the lock now.
-	// Any other error: the outcome is unknown.
+	// ErrRefused: nothing was sent. Any other error: the outcome is unknown.
 	Unlock(ctx context.Context, l Lease) error
 }
 
 // Lease is a holder's knowledge of its hold on a lock.
 type Lease struct {
-	// Token is the random value that identifies the hold in Redis, if the recipe has one.
+	// Token is the value that identifies the hold or its owner in Redis, usually a random one; "" if
+	// the recipe has none.
 	Token string
 	// Fence is the fencing token, greater than the tokens of all earlier grants; 0 = none.
 	Fence int64
@@ -95,11 +97,11 @@ type Poller interface {
 	Poll(ctx context.Context, attempts Lock, interval time.Duration, maximum int) (Lease, error)
 }
 
-// Blocker is implemented by locks with their own waiting strategy (publish/subscribe). For locks
-// that are neither Blocker nor Poller, use Wait. If the recipe claims history.Claims.Waits, TryLock
-// of its Blocker waits too.
+// Blocker is implemented by locks with their own waiting strategy, such as publish/subscribe. For
+// locks that are neither Blocker nor Poller, use Wait. If the recipe claims history.Claims.Waits,
+// TryLock of its Blocker waits too.
 type Blocker interface {
-	// Lock returns when the lock is held or ctx is done, and at once on any error other than
-	// ErrBusy.
+	// Lock waits until the lock is held or ctx is done. It returns at once on any error other
+	// than ErrBusy. If the recipe limits its wait, Lock returns ErrBusy at the end of that limit.
 	Lock(ctx context.Context) (Lease, error)
 }

@@ -73,7 +73,7 @@ type Flaw struct {
 	Why    string // why the flaw exists, in one sentence
 	Source string // document and section, paper or Redis page
 	// Faults lists the faults that must show the flaw: every complete run on a deterministic testbed
-	// finds the flaw under each of them.
+	// finds the flaw under each of them, except under chaos, which combines faults at random.
 	Faults []string
 	// Also lists faults under which the flaw may show by chance.
 	Also []string
@@ -131,8 +131,8 @@ var registry = struct {
 	recipes map[string]Recipe
 }{recipes: map[string]Recipe{}}
 
-// Register adds a recipe. Each recipe's file calls Register from init. Register panics if two
-// recipes have the same id.
+// Register adds a recipe. Each recipe file of this package calls Register from init. Register panics
+// if two recipes have the same id.
 func Register(r Recipe) {
 	registry.Lock()
 	defer registry.Unlock()

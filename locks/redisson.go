@@ -176,7 +176,8 @@ func (l *redisson) lockWithin(ctx context.Context, limit time.Duration) (Lease, 
 
 // awaitRelease returns nil when a release was published, or after wait. A negative wait means that
 // the key never expires: awaitRelease then waits without a limit, as the library does. It receives for
-// short times and checks ctx after each: the goroutine of PubSub.Channel would interfere with Close.
+// short times, and after each checks ctx and the client process. It does not use PubSub.Channel, whose
+// goroutine would interfere with Close.
 func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wait time.Duration) error {
 	until := time.Now().Add(wait)
 	for {
@@ -231,7 +232,7 @@ const (
 )
 
 // renew prolongs the hold. It returns false, which ends the watchdog, if the owner no longer has the
-// lock or no attempt got a reply.
+// lock, if every attempt failed, or if the client process ends.
 func (l *redisson) renew(process context.Context) bool {
 	for range redissonAttempts {
 		renewed, err := l.renewOnce(process)
@@ -272,7 +273,8 @@ type redissonRenewal struct {
 	dog     *watchdog
 }
 
-// enter counts an entry and ensures that a watchdog runs.
+// enter counts an entry and ensures that a watchdog runs. If it starts a new watchdog because the old
+// one ended, the count begins again: earlier entries are forgotten.
 func (r *redissonRenewals) enter(process context.Context, key string, interval time.Duration, renew func(context.Context) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

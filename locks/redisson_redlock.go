@@ -49,7 +49,8 @@ func init() {
 		Summary:  "redisson's Lua on each node in turn with a lease of twice the waiting time, held by N/2+1, then Lua: PEXPIRE on those · redisson's Lua on all nodes, results ignored",
 		Topology: Independent,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			// A client that crashes half-way leaves preliminary leases of twice the waiting time.
+			// A client that crashes half-way leaves preliminary leases of twice the waiting time,
+			// which is at most the lease time.
 			claims := oneNodeClaims("redisson-redlock", ttl, 2*wholeMilliseconds(ttl), redissonEnter, redissonLeave, redissonExpire)
 			claims.Quorum = nodes/2 + 1
 			return claims
@@ -90,7 +91,8 @@ type lockedRand struct {
 	r  *rand.Rand
 }
 
-// between draws a duration of at least from and less than to. It returns from if to is not greater.
+// between draws a duration from the half-open interval [from, to). If the interval is empty, it
+// returns its lower bound, from.
 func (l *lockedRand) between(from, to time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -54,8 +54,8 @@ var reentrantHashWatchdogFlaws = flaws(
 		"The watchdog renews a field that its owner no longer relies on, because an acquire was counted twice after a lost reply or a release was lost, for as long as the process lives.",
 		"D2, automatic renewal 1.0: only the field's absence ends the timer", "liveness")),
 	leaseOutlived(), hungHolder("D2, automatic renewal 1.0"), serverClock(), prolongedKey(), ownerFlaws("D2"),
-	// A client that lost a reply tries again, enters the lock once more and then renews it. So a
-	// client's key expires, and until then keeps others out, only if the client is gone or cut off.
+	// A client that lost a reply tries again, enters the lock once more and then renews it. So only
+	// the key of a client that is gone, frozen or cut off keeps others out until it expires.
 	may(strandingFaults, orphanedEntry("D2", []string{"client-crash", "client-pause", "partition", "partition-requests", "split-brain"})),
 )
 

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// timerOf returns the running watchdog of a reentrant-hash-watchdog or redisson lock.
+// timerOf returns the latest watchdog of a reentrant-hash-watchdog or redisson lock; nil if the last
+// release has removed it.
 func timerOf(l Lock) *watchdog {
 	switch l := l.(type) {
 	case *reentrantHashWatchdog:

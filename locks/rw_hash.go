@@ -51,7 +51,8 @@ var rwHashFlaws = flaws(
 	may([]string{"client-pause", "delay", "node-pause"}, under([]string{"client-skew"}, "client-clock", Bug,
 		"A writer whose clock is ahead overwrites the time of another writer, although that time is not past.",
 		"D4, cluster version: the time is the client's", "ownership")),
-	// Under any fault or none, two readers may enter in the same millisecond by chance.
+	// Two readers enter in the same millisecond by chance. A complete run sees this in its trials
+	// without a fault; under a fault it may see it.
 	may(anyFault, foreignDelete(
 		"Two readers who enter in the same millisecond are one owner: the first to leave removes the time of both.",
 		"D4, cluster version: the release compares the time alone", "none")),
@@ -61,7 +62,8 @@ var rwHashFlaws = flaws(
 	may([]string{"hung-work"}, under([]string{mixed}, "foreign-renewal", Bug,
 		"A reader that overwrites the time of another reader, whose work hangs, prolongs the other's lease.",
 		"D4, cluster version: one field for all readers", "ownership")),
-	// The key lives for ten lease times, so only a jump of the node's clock by nine of them matters.
+	// The key lives for ten lease times, so a jump of the node's clock by less than nine of them
+	// does not matter.
 	may([]string{"node-clock"}, under([]string{mixed}, "server-clock", Limit,
 		"A node whose wall clock jumps forward by more than the key's life forgets all clients that hold the lock.", redisClock, "exclusion", "resource")),
 	leaseOutlived(), workOutlived("D4, cluster version"), serverLostKey(),

@@ -9,8 +9,8 @@ import (
 
 // rwHashOwners is the write lock of a corrected rw-hash. One hash has a field for each reader and
 // one for the writer. Each field has its own deadline by the node's clock. Clients never overwrite
-// or remove another client's field before its deadline, and client clocks do not matter. A crashed
-// client's field ends at its own deadline, even if later readers prolong the hash.
+// or remove another client's field before its deadline, and no client's clock decides who gets in. A
+// crashed client's field ends at its own deadline, even if later readers prolong the hash.
 //
 // Unlock returns ErrNotHeld if it does not find the caller's field.
 type rwHashOwners struct {

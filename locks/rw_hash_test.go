@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// at sets a client's wall clock to *ms, in milliseconds since 1970.
+// at makes a client's wall clock show *ms, in milliseconds since 1970, at each reading.
 func at(c *Client, ms *int64) *Client {
 	c.Now = func() time.Time { return time.UnixMilli(*ms) }
 	return c

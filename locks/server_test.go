@@ -65,7 +65,7 @@ func newClient(t testing.TB, i int) *Client {
 }
 
 // newClientOn returns client process i of the test, on n independent nodes. The client's context
-// ends with the test. Then the client's connections are closed and the nodes are emptied.
+// ends with the test. Then the nodes are emptied and the client's connections are closed.
 func newClientOn(t testing.TB, i, n int) *Client {
 	t.Helper()
 	c := &Client{

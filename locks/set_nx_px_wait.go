@@ -47,8 +47,8 @@ var setNXPXWaitFlaws = flaws(
 		`redis.io, WAIT: "WAIT does not make Redis a strongly consistent store"`, "exclusion", "resource")),
 )
 
-// acknowledgements is the number of replicas that must have the key. It is lower than the number of
-// replicas, so that clients can work while one replica is down.
+// acknowledgements is the number of replicas that must have the key. With two replicas or more,
+// clients can still work while one replica is down.
 const acknowledgements = 1
 
 // TryLock implements Lock.

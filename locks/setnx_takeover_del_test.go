@@ -8,8 +8,8 @@ import (
 )
 
 // takeoverRivals lets a holder leave its key behind, with a lease that ends 1 s after the fixed clock.
-// It returns the handles a and b of two rivals, and a's client ca. The rivals' clocks are ahead of the
-// fixed clock by later.
+// It returns the handles a and b of two rivals, and a's client ca. The argument later is how far the
+// rivals' clocks are ahead of the fixed clock.
 func takeoverRivals(t *testing.T, later time.Duration) (ca *Client, a, b Lock) {
 	holder := newClient(t, 0)
 	holder.Now = fixedClock

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// onOneNode returns a Recipe.New for recipes that use only the first node and keep no state across
-// keys. The Makers check their arguments.
+// onOneNode returns a Recipe.New for recipes that need at least one node and keep no state across
+// keys. Recipes for independent nodes use it too. The Makers check their arguments.
 func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)) func(*Client) (Maker, error) {
 	return func(c *Client) (Maker, error) {
 		if len(c.Nodes) == 0 {
@@ -90,8 +90,9 @@ func acquired(reply *redis.Cmd, key string) error { return done(reply, ErrBusy, 
 // outcome is unknown.
 func released(reply *redis.Cmd, key string) error { return done(reply, ErrNotHeld, "release", key) }
 
-// done interprets a reply that is 0 if the command changed nothing. For a reply of 0 it returns none,
-// such as ErrBusy. what is the verb of the error's text, such as "acquire".
+// done interprets a reply that is 0 if the command changed nothing. The argument none is the error to
+// return for a reply of 0, such as ErrBusy. The argument what is the verb of any other error's text,
+// such as "acquire".
 func done(reply *redis.Cmd, none error, what, key string) error {
 	n, err := reply.Int64()
 	switch {
@@ -132,7 +133,7 @@ func lifeSet(reply *redis.Cmd, key string) error {
 }
 
 // del sends a bare DEL. If DEL replies 0, nobody held the lock, so del returns ErrNotHeld. If DEL
-// replies 1, it is unknown whose key DEL removed.
+// replies 1, del returns nil, although DEL may have removed another client's key.
 func del(ctx context.Context, c redis.UniversalClient, key string) error {
 	return released(c.Do(ctx, "DEL", key), key)
 }

@@ -30,8 +30,8 @@ const (
 	patientSections = 1.0 / 5
 	// leastPatience is shorter than any command takes.
 	leastPatience = 50 * time.Microsecond
-	// offBeat separates the end of a client's patience from its other actions, which
-	// happen at whole microseconds.
+	// offBeat separates the end of a client's patience from its other timers, which run
+	// for whole microseconds.
 	offBeat = 500 * time.Nanosecond
 )
 

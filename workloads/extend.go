@@ -67,7 +67,7 @@ func (s *session) workAndExtend(h *hold) error {
 		if err := s.work(h, extensions+1); err != nil {
 			return err
 		}
-		lost := h.isLost() // a client that extends late does not look again
+		lost := h.isLost() // read before the late pause: the client does not look again
 		if late > 0 && !s.healing() {
 			if err := s.sleep(late); err != nil {
 				return err
@@ -88,8 +88,8 @@ func (s *session) workAndExtend(h *hold) error {
 }
 
 // extend asks once for a longer lease and records the result. A client that is refused knows that
-// its lease ended. A client that gets no answer keeps its deadline. A loss that is reported before
-// the answer stays a loss, whatever the answer is.
+// its lease ended. After an unknown outcome the client keeps its old deadline. A loss that is reported
+// before the answer stays a loss, whatever the answer is.
 func (s *session) extend(h *hold) error {
 	e, ok := h.handle.(locks.Extender)
 	if !ok {

@@ -63,7 +63,8 @@ type attempts struct {
 	made bool
 }
 
-// TryLock makes and records one attempt.
+// TryLock makes and records one attempt. When the grace of the liveness phase is over, it makes only
+// the first attempt of a wait.
 func (a *attempts) TryLock(ctx context.Context) (locks.Lease, error) {
 	if a.s.tired() && a.made {
 		return locks.Lease{}, ended{errGiveUp}
@@ -90,8 +91,8 @@ func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
 }
 
 // attempt acquires by calling take and records this acquire. Its error is the lock's own, or of type ended.
-// If ctx has already ended but the client's own context has not, attempt sends nothing and returns
-// ErrBusy.
+// If ctx has already ended but the client's own context has not, attempt sends and records nothing, and
+// returns ErrBusy.
 func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
 	if err := ctx.Err(); err != nil && s.ctx.Err() == nil {
 		return locks.Lease{}, fmt.Errorf("%w: not asked: %w", locks.ErrBusy, err)
@@ -149,8 +150,8 @@ func (s *session) goOnAsNewProcess() {
 	s.process += history.Process(s.Opts.Clients)
 }
 
-// enter waits until the lock is held. After a refusal, an unknown outcome or the last attempt
-// of a locks.Poller, ok is false, and the client may try again.
+// enter waits until the lock is held. After a refusal, an unknown outcome, the last attempt of a
+// locks.Poller or the end of the client's patience, ok is false, and the client may try again.
 func (s *session) enter(h *hold) (ok bool, err error) {
 	if b, blocks := h.handle.(locks.Blocker); blocks {
 		return s.enterBlocking(h, b)
@@ -175,9 +176,9 @@ func (s *session) enterOnce(h *hold) (ok bool, err error) {
 	return s.entry(lerr)
 }
 
-// enterBlocking makes one attempt, if the recipe has single attempts, and then waits in the
-// recipe's own way. The end of the client's patience, of the liveness phase's grace or of the client
-// interrupts this wait.
+// enterBlocking makes one attempt, if the recipe has single attempts. If the lock is busy, or the
+// recipe has no single attempts, it waits in the recipe's own way. The end of the client's patience, of
+// the liveness phase's grace or of the client interrupts this wait.
 func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
 	ctx, stop := s.asking(s.patience)
 	defer stop()
@@ -216,8 +217,8 @@ func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*h
 	})
 }
 
-// entry converts the error of an attempt: after a lock's error ok is false, and err is not nil only
-// if the client must end.
+// entry converts the error of an attempt. After a lock's error the client pauses for the section's
+// Retry, and ok is false. err is not nil only if the client must end.
 func (s *session) entry(lerr error) (ok bool, err error) {
 	var end ended
 	switch {
@@ -228,7 +229,8 @@ func (s *session) entry(lerr error) (ok bool, err error) {
 	case s.ctx.Err() != nil:
 		return false, s.ctx.Err()
 	}
-	// Refused, out of attempts or unknown: a service would report this result and try again later.
+	// Refused, out of attempts or patience, or unknown: a service would report this result and try
+	// again later.
 	return false, s.sleep(s.current.Retry)
 }
 

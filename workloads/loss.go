@@ -15,7 +15,7 @@ import (
 // lossWatch waits for the report that a lease is lost.
 type lossWatch struct {
 	stop    context.CancelFunc
-	noticed chan struct{} // closed when the watch has recorded the loss
+	noticed chan struct{} // closed when the watch records the loss
 	ended   chan struct{} // closed when the watch has ended
 	err     error         // why the loss could not be recorded; valid after ended is closed
 }
@@ -108,8 +108,8 @@ func (h *hold) isLost() bool {
 	}
 }
 
-// lostC returns the channel that tells the client that the hold's lease is lost; nil if the client
-// ignores such reports, or knows of the loss already.
+// lostC returns the channel that tells the client that the hold's lease is lost; nil if the lock never
+// reports a loss, or if the client ignores such reports or knows of the loss already.
 func (s *session) lostC(h *hold) <-chan struct{} {
 	if s.Opts.Trusting || h.isLost() {
 		return nil

@@ -57,7 +57,8 @@ func lotterySection(s *session, lock string) error {
 	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(h *hold) error { return s.draw(h, round) })
 }
 
-// draw makes the draw of this round, or finishes an interrupted one.
+// draw makes the draw of this round, or finishes it if it was interrupted. It does nothing if this draw
+// is finished or a later one has begun.
 func (s *session) draw(h *hold, round int64) error {
 	var last []int64
 	err := s.touch(h, testbed.StepRead, func() (err error) {

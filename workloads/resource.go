@@ -8,8 +8,8 @@ import (
 )
 
 // Resource is the resource that a lock guards. Its methods are safe for concurrent use; Answer.Seq
-// gives each call its place in one total order. An error means that the caller could not reach the
-// resource, for example because its process is about to end.
+// gives each call that is not refused its place in one total order. An error means that the caller
+// could not reach the resource, for example because its process is about to end.
 type Resource interface {
 	// Read returns the registers. Fence is the caller's fencing token; 0 = none.
 	Read(fence int64) (Answer, error)
@@ -76,7 +76,8 @@ func (r *resource) Write(fence int64, values []int64) (Answer, error) {
 	return Answer{Values: slices.Clone(r.values), Seq: r.seq}, nil
 }
 
-// admits reports whether the fence is at least as new as all seen before.
+// admits reports whether the resource accepts the fencing token. A fenced resource refuses a token
+// older than the greatest that it has seen, and remembers an accepted token.
 func (r *resource) admits(fence int64) bool {
 	if !r.fenced {
 		return true

@@ -53,8 +53,8 @@ func (w Workload) Decide(o Options, client, n int) Section {
 	return s
 }
 
-// about returns 0.5 to 1.5 times the mean: the random number where, from 0 to 1, selects the
-// factor. The result is rounded to microseconds, so that clients that start at different fractions
+// about returns 0.5 to 1.5 times the mean. The argument where, a random number from 0 to 1, selects
+// the factor. The result is rounded to microseconds, so that clients that start at different fractions
 // of a microsecond never act at the same instant of a virtual clock.
 func about(mean time.Duration, where float64) time.Duration {
 	return time.Duration(float64(mean) * (0.5 + where)).Round(time.Microsecond)

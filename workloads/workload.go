@@ -130,7 +130,7 @@ func ByName(name string) (Workload, bool) {
 	return all[i], true
 }
 
-// Body runs all clients until each has finished the liveness phase or crashed, or ctx ends.
+// Body runs all clients until each has finished the liveness phase, crashed or hangs, or ctx ends.
 // It returns an error if the harness fails, if the code under test breaks down
 // (*testbed.Breakdown), or if ctx ends. The lock's violations go into the history.
 func (w Workload) Body(ctx context.Context, world World) error {
@@ -241,7 +241,7 @@ func (r *run) watch(ctx context.Context) {
 	}
 }
 
-// fail stops all clients, one after another, and keeps the first error.
+// fail keeps the first error and then stops all clients, one after another. It ignores later errors.
 func (r *run) fail(err error) {
 	r.mu.Lock()
 	first := r.failure == nil
@@ -275,7 +275,7 @@ type run struct {
 }
 
 // grace returns how long after the healing a client tries to acquire each lock once: the recipe's
-// recovery time plus the turns of the other clients.
+// recovery time, Options.Margin, and a turn for each client.
 func (r *run) grace() time.Duration {
 	o := r.Opts
 	recovery := max(r.Claims.Recovery, o.TTL)

@@ -10,8 +10,8 @@ import (
 )
 
 // FuzzRead checks that any text is either a log, or gives an error that names the file. Every
-// reading of a log must be a possible history, sorted by time, whose certain spans lie within the
-// possible spans.
+// reading of a log must be a possible history, sorted by time and without negative times. It has at
+// most as many certain spans as possible ones, and at most as many of these as the log has holds.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []struct{ text, name string }{
 		{"client,lock,from,to\na,x,2026-03-01T10:00:00.000Z,2026-03-01T10:00:04.120Z\nb,x,2026-03-01T10:00:03Z,\n", "h.csv"},

@@ -77,7 +77,7 @@ type done struct {
 // latest one. A loss counts as a release. If a clock was set back, a release may stand before its
 // acquire. Then only an equal token pairs the two.
 //
-// Only a successful acquire makes a hold. After a failure or an unknown outcome, the client does
+// Only a successful acquire begins a hold. After a failure or an unknown outcome, the client does
 // not believe that it has the lock. A release ends a hold even if the release failed.
 func (r *reader) completions() error {
 	var all []done

@@ -106,8 +106,8 @@ func digitsAt(text string) int {
 	return n
 }
 
-// finest returns the unit of the last of so many digits after the decimal point, at least 1 ns: for
-// 1 s and 3 digits, 1 ms.
+// finest returns the value of one in the last digit of a number that counts units and has so many
+// digits after the decimal point; at least 1 ns. For 1 s and 3 digits it returns 1 ms.
 func finest(unit time.Duration, digits int) time.Duration {
 	for range digits {
 		unit /= 10

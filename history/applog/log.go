@@ -56,8 +56,8 @@ type Hold struct {
 	// To is when the hold ended. Unended: the log does not say when.
 	To      time.Duration
 	Unended bool
-	// Replied: To is when the reply to the release came. The client stopped using the lock earlier,
-	// when it invoked the release.
+	// Replied: To is the time of a completion, the reply to the release or a report of the loss. The
+	// client stopped using the lock before the reply, when it invoked the release.
 	Replied bool
 	// Until is the end of the lease according to the log; 0 if the log does not state it.
 	Until time.Duration

@@ -253,7 +253,8 @@ func expectedFs() string {
 	return strings.Join(names, ", ")
 }
 
-// stamps adds missing indices and times.
+// stamps adds missing indices and times. A time before the preceding entry's is replaced by the
+// nanosecond after it.
 func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 	if len(entries) == 0 {
 		return 0, nil

@@ -87,7 +87,8 @@ func assign(ops []history.Op, named map[history.Process]string, step history.Pro
 	return append(notes, "clients are those that completions name: "+strings.Join(parts, ", ")), step
 }
 
-// unnamed numbers the threads that names lacks, from next on, and sets their entries' Op.Client.
+// unnamed numbers the threads without an entry in names, the first of them with next, and sets
+// Op.Client in their operations.
 func unnamed(ops []history.Op, names map[history.Process]string, thread func(history.Process) history.Process, next int) {
 	numbers := map[history.Process]int{}
 	for i := range ops {

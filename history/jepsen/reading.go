@@ -62,8 +62,8 @@ const (
 // other name the content does. The name may also end with .zst; r has the decompressed text. Errors
 // start with "name:line: ", or with "name: " if they concern no single line.
 //
-// JSON Lines are never held in memory as text: r is read twice, first to count the lines. r need
-// only be able to seek to its start.
+// JSON Lines as Lockstorm writes them are never held in memory as text: r is read twice, first to
+// count the lines. r need only be able to seek to its start.
 //
 // Ambiguous input is an error. The index, the time or the client may be missing, but only from all
 // entries. Read numbers entries without an index, and places entries without a time a millisecond

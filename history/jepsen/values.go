@@ -131,10 +131,10 @@ func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history
 // plainOp reports whether the entry is of a client and from another harness.
 func (e *ednEntry) plainOp() bool { return e.op.Process != history.Nemesis && !e.explicit }
 
-// plainLocks returns the plain values of acquires if they are names of locks. Values that two
-// clients share, or that all acquires have in common, are names of locks. Values that completions
-// replace with a map are not. In all other cases, the caller must state the meaning in values, or
-// plainLocks returns an error with its line.
+// plainLocks returns the plain values of acquires if they are names of locks. If the caller states
+// their meaning in values, that decides. Otherwise values that completions replace with a map are no
+// names of locks, and values that two clients share, or that all acquires have in common, are. In any
+// other case, plainLocks returns an error with its line.
 func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
 	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
 	open, retired := map[history.Process]int{}, map[history.Process]bool{}

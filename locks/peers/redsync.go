@@ -89,9 +89,10 @@ func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) loc
 	}
 }
 
-// redsyncLock is redsync. The library asks all nodes at once and waits for each node up to a
-// twentieth of the lease. The deadline is the end of the lease, less a hundredth of the lease for
-// clock drift. Each attempt has its own Mutex, since a Mutex is not safe for concurrent use.
+// redsyncLock is redsync. By default, an acquire asks all nodes at once and waits for them up to a
+// twentieth of the lease; a release or an extension has no such limit. The deadline is the end of the
+// lease, less a hundredth of the lease for clock drift. Each call has its own Mutex, since a Mutex is
+// not safe for concurrent use.
 //
 // Without a majority the library tries to release its grants and then returns an error. On several
 // nodes the lock is then not acquired, even if some nodes have its key. On one node, an error of
@@ -150,7 +151,8 @@ func (l redsyncTries) Lock(ctx context.Context) (locks.Lease, error) {
 	return l.acquired(ctx, l.mutex(redsync.WithValue("")), (*redsync.Mutex).LockContext)
 }
 
-// acquired calls lock on the Mutex and maps its result.
+// acquired calls lock on the Mutex and maps its result. After an error the outcome counts as unknown
+// if ctx has ended.
 func (l *redsyncLock) acquired(ctx context.Context, m *redsync.Mutex, lock func(*redsync.Mutex, context.Context) error) (locks.Lease, error) {
 	err := lock(m, ctx)
 	var silent *redsync.RedisError

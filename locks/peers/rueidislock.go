@@ -104,11 +104,12 @@ func (v rueidislockVariant) lock(c *locks.Client, key string, ttl time.Duration)
 	return l, nil
 }
 
-// rueidislockLock is github.com/redis/rueidis/rueidislock on one node. The library has several keys
-// for one lock and sets each by SET NX PXAT, with an absolute expiry. For each key a goroutine of the
-// library extends the expiry after each interval (ExtendInterval), or at once if the node reports a
-// change of the key (client-side caching). The release compares and deletes. The library has its own
-// Redis client.
+// rueidislockLock is github.com/redis/rueidis/rueidislock on one node. The library has 2*KeyMajority-1
+// keys for one lock and sets each by SET NX PXAT, with an absolute expiry, or by SET NX PX
+// (FallbackSETPX). For each key a goroutine of the library extends the expiry after each interval
+// (ExtendInterval). If the node reports a change of the key (client-side caching), the goroutine at
+// once sets the current expiry again, and so learns whether the key is still its own. The release
+// compares and deletes. The library has its own Redis client.
 //
 // The library reports the loss of a lock, but not the result of a release.
 type rueidislockLock struct {
@@ -122,8 +123,8 @@ type rueidislockLock struct {
 	giveUp map[<-chan struct{}]context.CancelFunc // functions that release a lock, by the lease's LostC
 }
 
-// rueidislockWaits is a rueidislockLock that waits for a busy lock, until the node reports a change of
-// the lock's keys.
+// rueidislockWaits is a rueidislockLock that waits for a busy lock: the library tries again whenever
+// the node reports a change of one of the lock's keys.
 type rueidislockWaits struct{ *rueidislockLock }
 
 var _ locks.Blocker = rueidislockWaits{}
