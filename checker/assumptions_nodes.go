@@ -89,8 +89,8 @@ func (rp *replay) forgotten(s suspicion) *account.Assumption {
 	return rp.lastDataLoss(s.first, s.To)
 }
 
-// lastDataLoss finds the last event, up to that time, in which the grant's node lost data or
-// another node took its place. Events more than one TTL before the grant do not count,
+// lastDataLoss finds the last event, up to the given time, in which the grant's node may have lost
+// the key or another node took its place. Events more than one TTL before the grant do not count,
 // unless the lock is reentrant.
 func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *account.Assumption {
 	since := l.At.Lo - rp.Claims.TTL

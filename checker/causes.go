@@ -13,9 +13,9 @@ import (
 
 // classifyFindings finds the causes of unclassified findings. Most findings have two parties: the
 // client that was granted the lock first, and the client that was granted it while the first still
-// believed that it held it. The cause is how the first party's grant ended before the second party's
-// grant. A finding with several causes becomes several findings. A finding without a known cause
-// stays unclassified.
+// believed that it held it. The cause is mostly how the first party's grant ended before the second
+// party's grant. A finding with several causes becomes several findings. A finding without a known
+// cause stays unclassified.
 func classifyFindings(file *Case, fs []Finding) []Finding {
 	rp, err := file.replay()
 	if err != nil {

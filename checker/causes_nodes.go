@@ -23,7 +23,7 @@ func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	if !slices.ContainsFunc(rp.Ops, func(op history.Op) bool {
 		return op.Event(history.FNodeDown) || op.Event(history.FNodeUp) || op.Event(history.FPromote)
 	}) {
-		return unclear // no server lost anything in this trial, so the reason is unknown
+		return unclear // no node went down, came up or was promoted in this trial, so the reason is unknown
 	}
 	return because(ServerLostKey, cmds, account.Fact{
 		What: account.Vanished, Nodes: []string{first.Node}, Key: first.Key, Clients: []int{first.Client}, Since: first.At.Lo,

@@ -94,9 +94,9 @@ func (s *injection) failOver(ctx context.Context) (result, error) {
 	return result{n, i}, nil
 }
 
-// lostPrimary returns an action that causes the loss of the primary when a client reaches until.
-// Replication stops at least lag before that: when a client reaches stop, or at any time if stop is
-// nil.
+// lostPrimary returns an action that causes the loss of the primary when a client reaches the second
+// trigger (until). Replication stops at least lag earlier: when a client reaches the first trigger
+// (stop), or at any time if stop is nil.
 func (w World) lostPrimary(idea string, stop *Trigger, lag time.Duration, until *Trigger) Action {
 	a := Action{
 		Idea: idea, Client: history.NoClient, Point: stop, Nodes: []string{heirNode},
@@ -146,7 +146,8 @@ func drawnFailovers(w World, r *rand.Rand) []Plan {
 	}
 	add("the primary is lost when the holder has checked its lease, before it touches the resource", stop, lag, l.anyone(testbed.StepTouch))
 	if w.Topology == testbed.Cluster {
-		// The election takes longer than a lease of a second, so lost keys seldom have an effect.
+		// These moves come last: the election takes longer than a lease of a second, so lost keys
+		// seldom have an effect.
 		moves = append(moves,
 			w.lostWhileHeld(clusterHeirNode, Killed, "the master dies while the lock is held, the replica knows of no grant"),
 			w.lostWhileHeld(clusterHeirNode, Frozen, "the master freezes while the lock is held, and steps down when it goes on"))

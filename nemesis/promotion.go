@@ -144,8 +144,9 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 const soon = 50 * time.Millisecond
 
 // electionHeld waits for the election. If the election takes longer than soon, electionHeld lets
-// the client at Until go, because the client's lease would end otherwise. It then holds the next
-// client that reaches Until. The caller must call release, which lets that client go.
+// the client at Until go, because the client's lease would end otherwise. After the election it
+// holds the next client that reaches Until; held is nil if none comes in time. The caller must call
+// release, which lets that client go.
 func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)
@@ -209,8 +210,8 @@ func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fa
 	return hits, fates, nil
 }
 
-// provoke causes the loss of the primary and waits until another primary is elected. Clients go on
-// meanwhile.
+// provoke causes the loss of the primary and waits until another primary is elected. The client at
+// Until goes on meanwhile, unless the election is forced.
 func (s *injection) provoke(ctx context.Context) (result, error) {
 	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
 	primary, err := s.primary()

@@ -247,8 +247,8 @@ func (a Action) slot(t time.Duration) time.Duration {
 	return t + ((own-t)%round+round)%round
 }
 
-// end waits until the action is over. A client that reached Until is held until release is called.
-// Callers must call release.
+// end waits until the action is over. A client that reached Until is held until release is called;
+// with a Linger, the client has already gone on. Callers must call release.
 func (x *execution) end(ctx context.Context, s *injection) (release func()) {
 	a := s.action
 	if a.For > 0 {

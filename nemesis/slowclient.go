@@ -41,8 +41,8 @@ func (e *enumeration) overrunLease(l lineup) Action {
 }
 
 // robbed returns an action that freezes a holder within its lease. The freeze begins after
-// another client's late release, which happens when action number late ends. That release lets
-// a third client in; the freeze ends when the third client is about to touch the resource.
+// another client's late release, which happens when the action with the ID late ends. That release
+// lets a third client in; the freeze ends when another client is about to touch the resource.
 func (e *enumeration) robbed(late int) Action {
 	return Action{
 		Fault: clientPauseName, Idea: "is slow, when its lock was released by another", Client: history.NoClient,

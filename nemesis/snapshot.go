@@ -60,8 +60,8 @@ func (s *injection) cameBack(before snapshot, since time.Duration, after snapsho
 	}
 }
 
-// granted returns the tokens that were granted exactly once, at or before the time by. A token
-// that is granted again may have been written again.
+// granted returns the tokens that were granted only once, and not after the time given as by. A
+// token that is granted again may have been written again.
 func (s *injection) granted(by time.Duration) (tokens []string) {
 	grants := map[string]int{}
 	for _, op := range s.rec.Ops() {

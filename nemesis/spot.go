@@ -59,8 +59,8 @@ func (w World) action(s spot, idea string, clients []int, l lineup) Action {
 // protocol lists the steps of one critical section in order.
 var protocol = []string{testbed.StepAcquire, testbed.StepHold, testbed.StepRead, testbed.StepTouch, testbed.StepRelease}
 
-// believing are the beginnings of the steps in which a client believes that it holds the lock. The
-// client sends nothing there.
+// believing are the beginnings of the steps in which a client believes that it holds the lock. No
+// command is at these spots.
 var believing = begins(testbed.StepHold, testbed.StepRead, testbed.StepTouch)
 
 // beginning returns the spot at the beginning of a step.

@@ -102,8 +102,8 @@ func (x *sectionScan) entry(op history.Op, began time.Duration) {
 	}
 }
 
-// endAll ends the open sections of the client that the event is about, if the function of returns
-// true for their owner.
+// endAll ends the open sections of the event's client. It leaves out those for whose owner the function
+// parameter of is false.
 func (x *sectionScan) endAll(event history.Op, of func(Owner) bool) {
 	for at, s := range x.inside {
 		if at.Client == event.Client && of(at) {
