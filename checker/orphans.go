@@ -217,8 +217,8 @@ func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	return !rp.cared(l, m.At) && !rp.rests(l, m.At.Lo) && !rp.waitsFor(l, m.At)
 }
 
-// pickedUp reports whether the grant was handed to a client that asked for the lock while
-// the grant stood, and that was granted the lock.
+// pickedUp reports whether the grant was handed to a client that asked for the lock before the
+// grant ended, and that then believed that it held the lock.
 func (rp *replay) pickedUp(g *keyspace.Grant) bool {
 	if !g.Handed {
 		return false

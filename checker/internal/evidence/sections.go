@@ -102,8 +102,7 @@ func (x *sectionScan) entry(op history.Op, began time.Duration) {
 	}
 }
 
-// endAll ends the open sections of the event's client. It leaves out those for whose owner the function
-// parameter of is false.
+// endAll ends each open section of the event's client if of(p) is true for the section's owner p.
 func (x *sectionScan) endAll(event history.Op, of func(Owner) bool) {
 	for at, s := range x.inside {
 		if at.Client == event.Client && of(at) {
