@@ -154,8 +154,8 @@ func (rp *replay) loses(op history.Op, key string) *account.Assumption {
 	return &account.Assumption{Premise: l.premise, But: but}
 }
 
-// backUp returns the event that brought the node up again after down; if there is none, it returns
-// down itself.
+// backUp returns the event that brought the node up again after the given node-down event; if there
+// is none, it returns the given event.
 func (rp *replay) backUp(down history.Op) history.Op {
 	for _, op := range rp.Ops {
 		if op.Index >= down.Index && op.Event(history.FNodeUp) && op.Node == down.Node {

@@ -169,8 +169,8 @@ func (rp *replay) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
 	return since, held && rp.Holds[i].From <= since && since < rp.Holds[i].To
 }
 
-// believes reports whether, at t, a client other than except believed that it held the lock in a
-// mode that excludes mode.
+// believes reports whether, at time t, a client believed that it held the lock in a mode that is
+// incompatible with the given mode. It ignores the client whose number is except.
 func (rp *replay) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
 	after, _ := slices.BinarySearchFunc(rp.Holds, t, func(h Hold, t time.Duration) int {
 		if h.From <= t {

@@ -137,8 +137,8 @@ var expires = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true,
 
 // deeds are the observed effects of a command on keys.
 type deeds struct {
-	prolongs bool // it set the TTL of a key and left its value
-	more     bool // it changed a value
+	prolongs bool // the command wrote a key but did not change its value: it renewed the TTL
+	more     bool // the command changed a key's value
 }
 
 func (rp *replay) deedsOf(pos int) (d deeds) {

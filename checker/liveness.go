@@ -41,8 +41,9 @@ import (
 //   - The run ended before its faults were healed.
 //
 // Late means later than the recovery time plus a turn for every client, counted from the latest of
-// these events: a fault is healed, a client crashes, a command of a dead client arrives. A client
-// that hangs in its work may keep others out for the same time after its last command.
+// these events: the last fault is healed, a client crashes, a command of a dead client arrives, the
+// wait begins. A client that hangs in its work may keep others out for the same time after its last
+// command.
 //
 // A recipe with a quorum promises nothing while a majority is unreachable. So a wait before
 // the healing counts only if keys, and not the network, blocked the client.

@@ -196,8 +196,8 @@ func (rp *replay) countUnits() int {
 
 // orphanAt reports whether the grant was an orphan at the contact: its owner did not attend to it,
 // or the owner's acquire was still open when the key expired. A grant is no orphan if a release left
-// it in place on purpose, if it was handed to a client that took it up, or if it is the entry of a
-// waiting client.
+// it in place on purpose, if it was handed to a client that took it up, if its key was due to expire,
+// or if it is the entry of a waiting client.
 func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if _, isAcquire := rp.Acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
 		return false // a release left the value to let the next client in

@@ -82,8 +82,8 @@ func (s search) firstIllegal(all []recording) recording {
 		if from = all[failed].reply; s.violated(s.until(all, from)) {
 			return all[failed]
 		}
-		// The history that ends at from is legal. The frontier found it illegal only because it
-		// already knew fences of later replies.
+		// The history up to this reply is legal after all, so that a later reply made it illegal.
+		// The frontier found it illegal only because it already knew fences of later replies.
 	}
 	var replied []recording
 	for _, op := range all {
