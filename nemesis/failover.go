@@ -232,7 +232,7 @@ func (e *enumeration) loses(l lineup, s spot, variant, idea string, stop *Trigge
 func (e *enumeration) beneath(s spot, l lineup, idea string, stop *Trigger, lag time.Duration) (lost, slow Action) {
 	slow = e.slow(s, l.everyone(), l)
 	slow.At += lag
-	slow.For, slow.Arm = e.TTL/10, stop // so that the failover comes first
+	slow.For, slow.Arm = e.TTL/10, stop // the pause must not end before the failover
 	return e.timed(e.lostPrimary(idea, stop, lag, slow.Point)), slow
 }
 
@@ -246,9 +246,10 @@ func (e *enumeration) awayAfterwards(l lineup) {
 	last.Plan = append(last.Plan, away)
 }
 
-// lateRelease adds a schedule that causes the loss of the primary just before a client's late
-// release, and freezes the next holder when that release comes. If keys expire soon enough, the
-// replica's keys have expired before the loss.
+// lateRelease adds a schedule in which the primary is lost when a client is about to touch the
+// resource. That client freezes until the next client has the lock, and then releases late. After
+// that the next holder freezes: see robbed. If keys expire soon enough, the replica's keys have
+// expired before the loss.
 func (e *enumeration) lateRelease() {
 	stop, lag := trio.anyone(testbed.StepRest), time.Duration(0)
 	if l, ok := e.forgets(); ok {

@@ -139,14 +139,15 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 	}, nil
 }
 
-// soon is the longest time that a client is held for an election that is not over yet. A trial
-// that held a client for longer would prove nothing.
+// soon is the longest time that a client is held for an election that is not over yet. A stall of
+// more than TTL/10 would spoil the trial (see checker.Stalled).
 const soon = 50 * time.Millisecond
 
-// electionHeld waits for the election. If the election takes longer than soon, electionHeld lets
-// the client at Until go, because the client's lease would end otherwise. After the election it
-// holds the next client that reaches Until; held is nil if none comes in time. The caller must call
-// release, which lets that client go.
+// electionHeld waits for the election. If the election is over soon, held is the client that Run
+// holds at Until; nil if none reached Until. If the election takes longer than soon, electionHeld
+// lets that client go, because its lease could end meanwhile. After the election it holds the next
+// client that reaches Until; held is nil if none comes in time. The caller must call release, which
+// lets this next client go.
 func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)
@@ -206,7 +207,7 @@ func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fa
 	if err != nil {
 		return 0, nil, err
 	}
-	hits, fates = s.differences(before, after, -1) // -1: the new primary has already served clients
+	hits, fates = s.differences(before, after, -1) // -1: the new primary has served clients, so a key on it may be new
 	return hits, fates, nil
 }
 
@@ -246,8 +247,8 @@ func (s *injection) provoke(ctx context.Context) (result, error) {
 	return result{n, i}, uerr
 }
 
-// lose causes the loss of the primary. It returns what brings the old primary back, and the kind of
-// loss.
+// lose causes the loss of the primary. It returns the undos that bring the old primary back (none if
+// it is dead or if the election is forced), and the kind of loss.
 func (s *injection) lose(ctx context.Context, primary string) (restore []testbed.Undo, how history.PrimaryLoss, err error) {
 	switch s.action.Loss {
 	case Forced:

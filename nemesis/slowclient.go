@@ -52,7 +52,8 @@ func (e *enumeration) robbed(late int) Action {
 }
 
 // slowly adds schedules that strike nodes while one client is frozen in its acquire, its critical
-// section or its release. That client goes on when another client has the lock.
+// section or its release. That client goes on when another client has the lock. In one more schedule
+// the next holder then freezes too: see robbed.
 func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 	beneath := func(s spot, whom string, who []int, l lineup) Action {
 		a := e.at(s, e.together().words+" "+what+" beneath a "+whom, who, l)

@@ -158,7 +158,8 @@ var most = map[string]int{
 
 // boundaries returns the spots at the commands in World.Points, in the protocol's order. when is Before,
 // Sent or Replied. boundaries takes the commands of the given steps, or of all steps if none are given. On
-// independent nodes it takes only these commands:
+// one node it leaves out a step's late commands: see most. On independent nodes it takes only these
+// commands:
 //
 //   - the first command to the first node, to the node that completes the quorum, and to the last node;
 //   - the second command of an acquire to the first node, which cleans up a failed attempt.
