@@ -192,8 +192,8 @@ func (rp *replay) gaveUp(client int, lock string) bool {
 const endless = 4
 
 // hangingOn reports whether the grant's owner hangs in its work for ever while its process keeps
-// renewing the grant: the last renewal came endless lease times after the hang or later, and the
-// grant still keeps others out. last is the last renewal.
+// renewing the grant: the last renewal came at least four lease times (the constant endless) after
+// the hang began, and the grant still keeps others out at the time now. last is the last renewal.
 func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite, hanging bool) {
 	if l == nil {
 		return last, false

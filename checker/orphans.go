@@ -130,8 +130,8 @@ func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
 		in[g.NodeKey()] = g.Seq // another key of that node may still have refused the attempt
 	}
 	for _, m := range met {
-		// Only the first contact with each key counts: later the attempt may have been let
-		// in.
+		// One contact with orphans is enough for each unit. A contact does not count if the attempt
+		// already had its own grant in the key: by then it may have been let in.
 		node, key := rp.Commands[m.Cmd].Node, m.On[0].Key
 		at := rp.UnitOf(keyspace.NodeKey{Node: node, Key: key})
 		if seq, ok := in[keyspace.NodeKey{Node: node, Key: key}]; units[at] || ok && seq < m.Seq || rp.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {

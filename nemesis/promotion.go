@@ -207,7 +207,7 @@ func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fa
 	if err != nil {
 		return 0, nil, err
 	}
-	hits, fates = s.differences(before, after, -1) // -1: the new primary has served clients, so a key on it may be new
+	hits, fates = s.differences(before, after, -1) // -1: clients were served, so keys there may be new
 	return hits, fates, nil
 }
 
