@@ -249,8 +249,8 @@ func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	})
 }
 
-// letIn returns the reason why second was granted on a node where first had been granted.
-// If second is nil, it returns how first ended.
+// letIn returns the reason why the second grant was made although the first had been made. If
+// second is nil, it returns how the first grant ended.
 func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 	before := rp.Last + 1
 	if second != nil {

@@ -305,7 +305,7 @@ func (rp *replay) event(index int) (history.Op, bool) {
 }
 
 // elsewhere explains a key that expired on one of two primaries. On the other primary, the grant had
-// not ended by the time granted, or its end there was a loss.
+// not ended when the second party got its grant (at the time granted), or its end there was a loss.
 func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for _, l := range rp.Of(first.Op) {
 		p := rp.SplitBrainOf(first.Node, l.Node, first.End.Seq)
@@ -342,10 +342,10 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 	return 0, false
 }
 
-// frozen reports whether a fault froze the client through the end of a lease that ran from
-// since to end. The freeze must begin before end. A freeze is a window of the nemesis on
-// the client in which the client records and sends nothing. The window's fault must be one
-// that pauses clients, or one whose effect is not recorded.
+// frozen reports whether a fault froze the client through the end of a lease. The lease ran from the
+// time since to the time end, and the freeze must begin before that end. A freeze is a window of the
+// nemesis on the client in which the client records and sends nothing. The window's fault must be
+// one that pauses clients, or one whose effect is not recorded.
 func (rp *replay) frozen(client int, since, end time.Duration) bool {
 	for _, win := range rp.Windows {
 		if f := win.Invoke.Window; f != nil && f.Effect != "" && f.Effect != history.Paused {

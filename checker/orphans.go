@@ -96,8 +96,8 @@ func (rp *replay) orphans() []Finding {
 	return findings
 }
 
-// takenInTime reports whether the orphan was taken over less than Claims.Recovery after since, the
-// time at which the orphan first kept a client out. If so, the missing TTL is not to blame: a lock
+// takenInTime reports whether the orphan was taken over less than Claims.Recovery after the time
+// since, when the orphan first kept a client out. If so, the missing TTL is not to blame: a lock
 // that takes over keys without a TTL stores the end of the lease in the value, and clients waited
 // for that end. With a quorum above 1, takenInTime returns false: other keys of the lock may still
 // be there.

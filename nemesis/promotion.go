@@ -56,9 +56,9 @@ func (s *injection) primary() (string, error) {
 	return list[0], nil
 }
 
-// differences returns the fates of the keys that only one of two snapshots has. The snapshot
-// before shows the old primary. The snapshot after shows the new primary, which was promoted at
-// the given time. n does not count keys that had expired.
+// differences returns the fates of the keys that only one of two snapshots has. The first snapshot
+// shows the old primary. The second shows the new primary, which was promoted at the given time. n
+// does not count keys that had expired.
 func (s *injection) differences(before, after snapshot, promoted time.Duration) (n int, fates []history.KeyFate) {
 	var expired []history.KeyFate
 	old, heir := before.all(), after.all()
@@ -143,11 +143,11 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 // more than TTL/10 would spoil the trial (see checker.Stalled).
 const soon = 50 * time.Millisecond
 
-// electionHeld waits for the election. If the election is over soon, held is the client that Run
-// holds at Until; nil if none reached Until. If the election takes longer than soon, electionHeld
-// lets that client go, because its lease could end meanwhile. After the election it holds the next
-// client that reaches Until; held is nil if none comes in time. The caller must call release, which
-// lets this next client go.
+// electionHeld waits for the election. If that takes no longer than the constant soon, held is the
+// client that Run holds at Until; nil if none reached Until. Otherwise electionHeld lets that client
+// go, because its lease could end meanwhile. After the election it holds the next client that
+// reaches Until; held is nil if none comes in time. The caller must call release, which lets this
+// next client go.
 func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)
@@ -178,9 +178,9 @@ func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, releas
 	}, nil
 }
 
-// otherHolder waits until a client other than held has the lock too, but at most for a fraction of
-// a lease. Clients need some milliseconds to hear of a new primary and to connect to it. On a busy
-// machine that may take as long as a critical section.
+// otherHolder waits until another client has the lock beside the client with the number held, but at
+// most for a fraction of a lease. Clients need some milliseconds to hear of a new primary and to
+// connect to it. On a busy machine that may take as long as a critical section.
 func (s *injection) otherHolder(ctx context.Context, held int) {
 	a := s.action
 	w := await(s.env, Trigger{Clients: a.Others, Who: Other, Step: testbed.StepHold}, held, a.ID, func(testbed.Hit) {})

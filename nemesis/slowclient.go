@@ -16,14 +16,14 @@ const (
 	partitionName   = "partition"
 )
 
-// pause returns an action that freezes one client in who: the first to reach the spot.
+// pause returns an action that freezes one of the given clients: the first to reach the spot.
 func (e *enumeration) pause(s spot, idea string, who []int, l lineup) Action {
 	a := e.at(s, idea, who, l)
 	a.Fault, a.Nodes = clientPauseName, nil
 	return a
 }
 
-// slow returns an action that freezes one client in who, the first to reach the spot, until
+// slow returns an action that freezes one of the given clients, the first to reach the spot, until
 // another client has the lock, but for less than a lease.
 func (e *enumeration) slow(s spot, who []int, l lineup) Action {
 	a := e.pause(s, "is slow", who, l)
@@ -41,7 +41,7 @@ func (e *enumeration) overrunLease(l lineup) Action {
 }
 
 // robbed returns an action that freezes a holder within its lease. The freeze begins after
-// another client's late release, which happens when the action with the ID late ends. That release
+// another client's late release, which happens when the given action (its ID) ends. That release
 // lets a third client in; the freeze ends when another client is about to touch the resource.
 func (e *enumeration) robbed(late int) Action {
 	return Action{

@@ -220,8 +220,8 @@ func (s search) spared(all []recording, from, to int) []recording {
 	return all
 }
 
-// sparing returns a copy of the operations in which each of all[from:], except last, only perhaps
-// happened.
+// sparing returns a copy of the operations in which each of all[from:], except the operation last,
+// only perhaps happened.
 func (s search) sparing(all []recording, from int, last recording) []recording {
 	all = slices.Clone(all)
 	for i := from; i < len(all); i++ {
