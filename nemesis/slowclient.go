@@ -40,9 +40,9 @@ func (e *enumeration) overrunLease(l lineup) Action {
 	return a
 }
 
-// robbed returns an action that freezes a holder within its lease. The freeze begins after
-// another client's late release, which happens when the given action (its ID) ends. That release
-// lets a third client in; the freeze ends when another client is about to touch the resource.
+// robbed returns an action that freezes a holder within its lease. The freeze begins after another
+// client's late release, that is, after the end of the action whose ID is given. That release lets a
+// third client in; the freeze ends when another client is about to touch the resource.
 func (e *enumeration) robbed(late int) Action {
 	return Action{
 		Fault: clientPauseName, Idea: "is slow, when its lock was released by another", Client: history.NoClient,
