@@ -110,7 +110,7 @@ type Harm string
 const (
 	HarmOverlap  Harm = "overlap"  // from Finding.From on, several clients believed that they held the lock
 	HarmWork     Harm = "work"     // the guarded resource took damage, seen at Finding.To
-	HarmFence    Harm = "fence"    // fencing tokens did not grow, seen at Finding.To
+	HarmFence    Harm = "fence"    // a fence did not grow, was missing or was old, seen at Finding.To
 	HarmGrant    Harm = "grant"    // a command ended or changed another owner's grant
 	HarmReentry  Harm = "reentry"  // nested acquires or releases of a reentrant lock went wrong
 	HarmEnd      Harm = "end"      // the code under test ended the trial

@@ -33,7 +33,7 @@ func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) er
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if e, ok := env.(testbed.Elections); ok {
-		// An entry that comes after the end of the history may be lost.
+		// Event refuses an entry that comes after the end of the history. Such an entry may be lost.
 		e.OnElection(func(op history.Op) { _, _ = rec.Event(op) })
 	}
 	x := &execution{env: env, rec: rec, ended: map[int]chan struct{}{}}
