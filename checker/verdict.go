@@ -93,8 +93,8 @@ type Oracle struct {
 	// NeedsTimes and NeedsOrder: the oracle can judge only with recorded times, or only
 	// with the order in which the resource saw its operations (history.Op.Seq).
 	NeedsTimes, NeedsOrder bool
-	// Judge is a pure function of the evidence. It never panics, and returns Unknown if
-	// ctx ends first.
+	// Judge is a pure function of the evidence. It never panics, and returns Unknown if ctx ends before
+	// a violation is found.
 	Judge func(ctx context.Context, e history.Evidence) Verdict
 
 	// judge does what Judge does, on evidence that was already prepared. Its error wraps

@@ -91,7 +91,7 @@ type injection struct {
 	rec    *history.Recorder
 	fault  Fault
 	action Action
-	hit    testbed.Hit    // the hit that started the action; its Point is zero if the action started at a time
+	hit    testbed.Hit    // the hit that started the action; its Point is zero if the action has no Point
 	client int            // the struck client, or history.NoClient
 	from   time.Duration  // when the fault came into force
 	ended  *testbed.Hit   // the hit of Until that ended the action; nil if none did
