@@ -189,7 +189,8 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 		}
 		by := op.Offset - ahead[op.Node]
 		ahead[op.Node] = op.Offset
-		// A jump ahead ends a lease early. A jump back that sets the clock right does not.
+		// A jump ahead ends a lease early. A later jump back, which sets the clock right, does not
+		// replace it in the fact.
 		if by != 0 && (by > 0 || fact.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
 			fact.What, fact.Offset, fact.At = account.NodeClockJumped, by.Round(time.Millisecond), op.Time
 		}

@@ -112,7 +112,8 @@ func (rp *replay) explain(f Finding) []reason {
 	if len(reasons) == 0 {
 		return known([]reason{rp.onDifferentNodes(a, b).of(a[0])})
 	}
-	// On nodes where the first party had no grant, nothing kept the second party out.
+	// On nodes where the first party had no grant, nothing kept the second party out, so that these
+	// nodes need no reason.
 	needed := max(1, rp.Claims.NodeQuorum()-(nodesOf(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
 }

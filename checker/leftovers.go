@@ -207,7 +207,7 @@ func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite
 		last = keyWrite{at: t.At.Lo, cmd: t.Cmd}
 		keeps = !t.Mortal || t.Expiry.Hi >= now
 	}
-	// The lease may be stored in the value.
+	// If the lease is stored in the value, writes to the key renew it.
 	if t, found := rp.lastWrite(l, now); found && t.at > last.at {
 		last, keeps = t, keeps || t.at >= now-rp.Claims.TTL
 	}

@@ -53,7 +53,8 @@ func Sections(e history.Evidence, pairs Pairing) (map[string][]Touch, []*Section
 	x := sectionScan{claims: e.Claims, depth: map[Owner]int{}, inside: map[Owner]*Section{}, byLock: map[string][]Touch{}}
 	for place, op := range e.Ops {
 		began := op.Time
-		// Only the invocation certainly names the client, the lock and the mode.
+		// A completion takes these from its invocation, which certainly names the client, the lock and
+		// the mode.
 		if at := pairs.Of[place]; at >= 0 && op.Type != history.Invoke {
 			i := pairs.All[at].Invoke
 			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
