@@ -10,8 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// neededKeys returns, for each lock and mode, the keys in which every successful acquire that made
-// grants has one. An attempt with a grant in only some of these keys did not take the lock.
+// neededKeys returns, for each lock and mode, the keys that every successful acquire has grants in.
+// Acquires without any grant are left out. An attempt with a grant in only some of these keys did
+// not take the lock.
 func (rp *replay) neededKeys() map[evidence.Owner]map[string]bool {
 	needed := map[evidence.Owner]map[string]bool{}
 	for i := range rp.Pairing.All {

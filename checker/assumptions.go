@@ -341,7 +341,7 @@ func (rp *replay) actedOrCrashed(client int, s evidence.Interval) bool {
 }
 
 // struck finds the first fault that was aimed at the grant's client, at the grant's node or at a link
-// of that client, and was in force at some time after the grant and before the time until. Whether
+// of that client, and was in force at some time after the grant and before the given time. Whether
 // the fault hit anything does not matter. Faults that only prolong a client's work
 // (FaultEffect.Prolongs) do not count.
 func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assumption {
@@ -363,7 +363,8 @@ func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assump
 }
 
 // among returns the fact that names what the window's fault is aimed at: the grant's client, the
-// grant's node or a link of that client. It returns the zero Fact if it is aimed at none of them.
+// grant's node or a link of that client. It returns the zero Fact if the fault is aimed at none of
+// these.
 func among(l *keyspace.Grant, win *history.Window) account.Fact {
 	switch {
 	case slices.Contains(win.Clients, l.Client):

@@ -89,8 +89,8 @@ func (rp *replay) forgotten(s suspicion) *account.Assumption {
 	return rp.lastDataLoss(s.first, s.To)
 }
 
-// lastDataLoss finds the last event, up to that time, in which the grant's node lost data or
-// another node took its place. Events more than one TTL before the grant do not count,
+// lastDataLoss finds the last event, up to the given time, in which the grant's node may have lost
+// the key or another node took its place. Events more than one TTL before the grant do not count,
 // unless the lock is reentrant.
 func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *account.Assumption {
 	since := l.At.Lo - rp.Claims.TTL
@@ -154,8 +154,8 @@ func (rp *replay) loses(op history.Op, key string) *account.Assumption {
 	return &account.Assumption{Premise: l.premise, But: but}
 }
 
-// backUp returns the event that brought the node up again after down; if there is none, it returns
-// down itself.
+// backUp returns the event that brought the node up again after the given node-down event; if there
+// is none, it returns the given event.
 func (rp *replay) backUp(down history.Op) history.Op {
 	for _, op := range rp.Ops {
 		if op.Index >= down.Index && op.Event(history.FNodeUp) && op.Node == down.Node {
@@ -189,7 +189,8 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 		}
 		by := op.Offset - ahead[op.Node]
 		ahead[op.Node] = op.Offset
-		// A jump ahead ends a lease early. A jump back that sets the clock right does not.
+		// A jump ahead ends a lease early. A later jump back, which sets the clock right, does not
+		// replace it in the fact.
 		if by != 0 && (by > 0 || fact.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
 			fact.What, fact.Offset, fact.At = account.NodeClockJumped, by.Round(time.Millisecond), op.Time
 		}

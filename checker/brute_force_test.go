@@ -40,8 +40,9 @@ func bruteForce(e history.Evidence) map[string]bool {
 }
 
 // bruteFences decides fencing without the sweep and porcupine, straight from the definition: it
-// compares every two entries. It returns the locks with a wrong fence: one that is below 1, given to
-// two owners, or smaller than a fence that came before.
+// compares every two entries. It returns the locks with a wrong fence: one that is below 1, that was
+// given twice (but not to one owner of a reentrant lock), or that is smaller than a fence that came
+// before.
 func bruteFences(e history.Evidence) map[string]bool {
 	violated := map[string]bool{}
 	fence := func(op history.Op) int64 { return op.Lease.Fence }

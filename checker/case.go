@@ -169,8 +169,8 @@ func (rp *replay) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
 	return since, held && rp.Holds[i].From <= since && since < rp.Holds[i].To
 }
 
-// believes reports whether, at t, a client other than except believed that it held the lock in a
-// mode that excludes mode.
+// believes reports whether, at time t, a client believed that it held the lock in a mode that is
+// incompatible with the given mode. It ignores the client whose number is except.
 func (rp *replay) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
 	after, _ := slices.BinarySearchFunc(rp.Holds, t, func(h Hold, t time.Duration) int {
 		if h.From <= t {
@@ -198,8 +198,7 @@ func (rp *replay) aheadAt(client int, t time.Duration) time.Duration {
 	return ahead
 }
 
-// steppedIn reports whether the client's wall clock was set after from and no later than
-// to.
+// steppedIn reports whether the client's wall clock was set in the interval (from, to].
 func (rp *replay) steppedIn(client int, from, to time.Duration) bool {
 	return slices.ContainsFunc(rp.Clocks[client], func(o evidence.Offset) bool { return from < o.Since && o.Since <= to })
 }
@@ -216,8 +215,8 @@ func compatible(a, b history.Mode) bool { return a == history.Read && b == histo
 
 // readTime returns when the sender of the command at place pos had last asked that node for the time. Some
 // locks count their leases by the answer. For a command inside an operation, only questions of that
-// operation count. For any other command, only questions within the last lease time count. ok is false in
-// two cases:
+// operation count. For any other command, only questions outside of operations count, and only within the
+// last lease time. ok is false in two cases:
 //
 //   - There is no such question.
 //   - The node's clock never jumped. Then the time of the question does not matter.

@@ -10,17 +10,17 @@ const (
 	Race           Cause = "race"            // the protocol itself granted the lock twice
 	ForeignDelete  Cause = "foreign-delete"  // another client's command removed or replaced the holder's key
 	ForeignRenewal Cause = "foreign-renewal" // a client that did not hold the lock changed the key's TTL
-	RenewalFailed  Cause = "renewal-failed"  // the watchdog stopped or renewed too late
+	RenewalFailed  Cause = "renewal-failed"  // a renewal was missing, late, lost or refused
 	LeaseOutlived  Cause = "lease-outlived"  // the lease ended while its holder still worked
 	ShortLease     Cause = "short-lease"     // the key's TTL was shorter than the lease that was asked for
-	LongLease      Cause = "long-lease"      // the key's TTL was longer than the claimed lease
-	ServerLostKey  Cause = "server-lost-key" // a node lost the key: failover, restart, eviction
-	ServerClock    Cause = "server-clock"    // a node's wall clock jumped
-	ClientClock    Cause = "client-clock"    // a client's wall clock was wrong
+	LongLease      Cause = "long-lease"      // the key's TTL was longer than the claimed recovery time
+	ServerLostKey  Cause = "server-lost-key" // a node lost or never had the key: failover, split, restart, eviction
+	ServerClock    Cause = "server-clock"    // a node's wall clock jumped or was wrong
+	ClientClock    Cause = "client-clock"    // a client's wall clock was wrong, or a reading of it was old
 	NoKey          Cause = "no-key"          // no key of the lock was ever on a node
 	NoExpiry       Cause = "no-expiry"       // a key without TTL outlived its owner
 	LateCommand    Cause = "late-command"    // a command of an earlier attempt ran late
-	FenceRegressed Cause = "fence-regressed" // a later grant got no greater fence
+	FenceRegressed Cause = "fence-regressed" // a fence was not greater or was missing, or an old one was accepted
 	OrphanedKey    Cause = "orphaned-key"    // an ownerless key blocked until its TTL was over
 	HungHolder     Cause = "hung-holder"     // the lease of a holder that never comes back from its work is renewed for ever
 	FalseAnswer    Cause = "false-answer"    // an answer denied what the lock's own commands had done
@@ -52,8 +52,8 @@ type causeRow struct {
 	replicated func(history.Claims, Finding) bool
 	// harm is the kind of harm that findings of this cause show; "" for the harm of their oracle.
 	harm Harm
-	// breach finds the assumption of leases that the trial broke; nil for faults of the
-	// protocol itself.
+	// breach finds the assumption of leases that the trial broke. It is nil for faults of the protocol
+	// itself, and for FenceRegressed: see counterLost.
 	breach breach
 }
 

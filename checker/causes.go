@@ -13,9 +13,9 @@ import (
 
 // classifyFindings finds the causes of unclassified findings. Most findings have two parties: the
 // client that was granted the lock first, and the client that was granted it while the first still
-// believed that it held it. The cause is how the first party's grant ended before the second party's
-// grant. A finding with several causes becomes several findings. A finding without a known cause
-// stays unclassified.
+// believed that it held it. The cause is mostly how the first party's grant ended before the second
+// party's grant. A finding with several causes becomes several findings. A finding without a known
+// cause stays unclassified.
 func classifyFindings(file *Case, fs []Finding) []Finding {
 	rp, err := file.replay()
 	if err != nil {
@@ -112,7 +112,8 @@ func (rp *replay) explain(f Finding) []reason {
 	if len(reasons) == 0 {
 		return known([]reason{rp.onDifferentNodes(a, b).of(a[0])})
 	}
-	// On nodes where the first party had no grant, nothing kept the second party out.
+	// On nodes where the first party had no grant, nothing kept the second party out, so that these
+	// nodes need no reason.
 	needed := max(1, rp.Claims.NodeQuorum()-(nodesOf(b)-len(reasons)))
 	return known(sufficient(reasons, needed))
 }
@@ -249,8 +250,8 @@ func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	})
 }
 
-// letIn returns the reason why second was granted on a node where first had been granted.
-// If second is nil, it returns how first ended.
+// letIn returns the reason why the second grant was made although the first had been made. If
+// second is nil, it returns how the first grant ended.
 func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 	before := rp.Last + 1
 	if second != nil {

@@ -23,16 +23,16 @@ func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	if !slices.ContainsFunc(rp.Ops, func(op history.Op) bool {
 		return op.Event(history.FNodeDown) || op.Event(history.FNodeUp) || op.Event(history.FPromote)
 	}) {
-		return unclear // no server lost anything in this trial, so the reason is unknown
+		return unclear // no node went down, came up or was promoted in this trial, so the reason is unknown
 	}
 	return because(ServerLostKey, cmds, account.Fact{
 		What: account.Vanished, Nodes: []string{first.Node}, Key: first.Key, Clients: []int{first.Client}, Since: first.At.Lo,
 	})
 }
 
-// asOf returns the grant or copy that stood in first's place when second was granted. A node that restarts
-// without its last writes gets old keys back as copies. A copy that came only after second was granted does
-// not explain why second got in. Then asOf goes back to the grant or copy before it.
+// asOf returns the grant or copy that stood in the place of the first grant when the second was made. A
+// node that restarts without its last writes gets old keys back as copies. A copy that came only after the
+// second grant does not explain why that grant was made. Then asOf goes back to the grant or copy before it.
 func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 	if !first.Copied || first.Came <= second.At.Hi {
 		return first

@@ -68,8 +68,8 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 	return failed(account.RenewalMissing)
 }
 
-// leftMeanwhile returns the invocation of the first release of another lock by the grant's owner
-// between since and until; nil if there is none.
+// leftMeanwhile returns the invocation of the first release of another lock by the grant's owner in
+// the interval (since, until); nil if there is none.
 func (rp *replay) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *history.Op {
 	for i := range rp.Ops {
 		op := &rp.Ops[i]
@@ -80,8 +80,8 @@ func (rp *replay) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *
 	return nil
 }
 
-// renewedAgain reports whether the grant's owner sent another renewal, late or not, between since
-// and the end of the owner's hold.
+// renewedAgain reports whether the grant's owner sent another renewal, late or not, after the time
+// since and before the end of the owner's hold.
 func (rp *replay) renewedAgain(g *keyspace.Grant, since time.Duration) bool {
 	until := rp.hold(g).To
 	return slices.ContainsFunc(rp.renewals(), func(pos int) bool {
@@ -137,8 +137,8 @@ var expires = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true,
 
 // deeds are the observed effects of a command on keys.
 type deeds struct {
-	prolongs bool // it set the TTL of a key and left its value
-	more     bool // it changed a value
+	prolongs bool // the command wrote a key but did not change its value: it renewed the TTL
+	more     bool // the command changed a key's value
 }
 
 func (rp *replay) deedsOf(pos int) (d deeds) {

@@ -20,8 +20,8 @@
 //   - The replay is the case together with the grants that its commands made on keys: see package
 //     keyspace.
 //   - A grant is an orphan if no living client attends to its lock. An orphan is overdue if it
-//     keeps other clients out for longer than the recipe claims. A leftover is a key that a refused
-//     attempt left behind, or that a post-mortem found.
+//     keeps other clients out for longer than the recipe claims. A leftover is a key that an attempt
+//     without a known success left behind, or that a post-mortem found.
 //   - A reaper sends commands outside of operations that remove grants whose leases have ended.
 //   - A record is a place with a note of the lock instead of the lock itself, such as the last client
 //     that asked. A record keeps nobody out.

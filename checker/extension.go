@@ -114,8 +114,8 @@ func (x *extensions) entry(t *tenure, p history.Pair, op history.Op) {
 	}
 }
 
-// between returns the latest grant to another client that was invoked and answered between
-// e.since and the extension; nil if there is none.
+// between returns the latest grant to another client whose acquire was invoked and answered after
+// the reply e.since and before the extension was invoked; nil if there is none.
 func (x *extensions) between(e extended) *history.Pair {
 	grants := x.grants[e.Invoke.Lock]
 	past, _ := slices.BinarySearchFunc(grants, e.Invoke.Index, func(g history.Pair, index int) int {

@@ -231,8 +231,8 @@ func linearizeFences(ctx context.Context, c history.Claims, given fences) map[st
 // its place in the order.
 type regress struct {
 	lock string
-	// late is the grant whose fence is too small. newer is an earlier grant with the same or a greater
-	// fence; nil if late has no fence.
+	// late is the grant whose fence is too small. newer is another grant, which began no later and has
+	// the same or a greater fence; nil if late has no fence.
 	late, newer *fencedGrant
 	// accepted and seen are operations on the resource. The resource had seen the newer fence of
 	// seen, so it should have refused accepted.

@@ -7,7 +7,8 @@ import (
 )
 
 // A client finds another client's key without a TTL and gives it one. That prolongs no lease. It
-// does harm only if this TTL is shorter than the owner's lease.
+// does harm only if this TTL is shorter than the owner's lease, or if the lock relies on keys without
+// a TTL.
 func TestTheFirstTTLOfAnothersKey(t *testing.T) {
 	repaired := func(ttl string) func(*story) { // as in "Redis in Action": another client adds a missing TTL
 		return func(s *story) {

@@ -17,7 +17,7 @@ import (
 // indistinctGrants lists the grants of a trial that cannot be told apart.
 type indistinctGrants struct {
 	spots map[keyspace.KeyPlace]account.Fact // places where one value carries several holders
-	pools map[string]account.Fact            // by lock: acquires take elements out of a shared key
+	pools map[string]account.Fact            // by lock, of locks whose acquires take elements out of a key
 	why   account.Fact                       // the first reason found; zero if all grants can be told apart
 }
 

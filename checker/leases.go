@@ -16,9 +16,9 @@ import (
 // command at place pos ended the first party's grant because the sender of the command considered the
 // grant stale.
 //
-// If the sender had last read the value of an older grant, the cause is a race. If it had read this
-// grant, the lease had really ended, a client's clock was wrong, or the first party's clock reading
-// was old when it arrived. If none of these is true, the cause is a race too.
+// If the sender had last read the value of an older grant, the cause is a race. Otherwise the lease
+// had really ended, a client's clock was wrong, or the first party's clock reading was old when it
+// arrived. If none of these is true, the cause is a race too.
 func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 	c := rp.Commands[pos]
 	at := rp.Ran(pos)
@@ -227,11 +227,12 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 }
 
 // deadlineDelayed reports whether a change of the owner's wall clock delayed the owner's deadline beyond
-// the key's end. It is true if:
+// the key's end. granted is the time of the second party's grant. The result is true if both of these are
+// true:
 //
-//   - The clock changed after the owner had asked for the lock, no later than granted.
-//   - At some instant after the key's end, no later than granted, the changed clock showed a time before
-//     the deadline. By the unchanged clock, the deadline would have passed.
+//   - The clock changed after the owner had asked for the lock, and no later than the second grant.
+//   - At some instant after the key's end, and no later than the second grant, the changed clock showed a
+//     time before the deadline. By the unchanged clock, the deadline would have passed.
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
 	deadline, asked := owner.Lease().Deadline, owner.Invoke.Time
@@ -303,8 +304,8 @@ func (rp *replay) event(index int) (history.Op, bool) {
 	return history.Op{}, false
 }
 
-// elsewhere explains a key that expired on one of two primaries. On the other primary, the key was
-// renewed and lived on, or was released.
+// elsewhere explains a key that expired on one of two primaries. On the other primary, the grant had
+// not ended when the second party got its grant (at the time granted), or its end there was a loss.
 func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for _, l := range rp.Of(first.Op) {
 		p := rp.SplitBrainOf(first.Node, l.Node, first.End.Seq)
@@ -341,10 +342,10 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 	return 0, false
 }
 
-// frozen reports whether a fault froze the client through the end of a lease that ran from
-// since to end. The freeze must begin before end. A freeze is a window of the nemesis on
-// the client in which the client records and sends nothing. The window's fault must be one
-// that pauses clients, or one whose effect is not recorded.
+// frozen reports whether a fault froze the client through the end of a lease. The lease ran from the
+// time since to the time end, and the freeze must begin before that end. A freeze is a window of the
+// nemesis on the client in which the client records and sends nothing. The window's fault must be
+// one that pauses clients, or one whose effect is not recorded.
 func (rp *replay) frozen(client int, since, end time.Duration) bool {
 	for _, win := range rp.Windows {
 		if f := win.Invoke.Window; f != nil && f.Effect != "" && f.Effect != history.Paused {

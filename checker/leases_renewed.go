@@ -143,9 +143,10 @@ func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
 	return rp.Commands[g.Cmd].Sent
 }
 
-// renewedInstead explains a lease that its owner never renewed before due: the owner kept renewing other
-// leases, which it had already released. There must be as many of these leases as the owner ever renewed at
-// the same time. places are the places of their renewals. ok is false if the log does not show this.
+// renewedInstead explains a lease that its owner never renewed: from the grant until due, the owner kept
+// renewing other leases, which it had already released. There must be as many of these leases as the owner
+// ever renewed at the same time. places are the places of their renewals. ok is false if the log does not
+// show this.
 func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
 	all := rp.renewalLog().byLease
 	if len(all[renewedLease{g.Op, g.Node}]) > 0 {
@@ -210,10 +211,10 @@ func (rp *replay) mostRenewed(client int, node string) int {
 	return most
 }
 
-// lastWriteAt returns the last time, up to before, at which the grant's owner changed the
-// grant's key for this grant; 0 if it never did. The owner's releases and other acquires do
-// not count. The change may be in another place of the key: a watchdog may write the time of its
-// renewals there.
+// lastWriteAt returns the last time, no later than the given time and before the grant's end, at
+// which the grant's owner changed the grant's key for this grant; 0 if it never did. The owner's
+// releases and other acquires do not count. The change may be in another place of the key: a
+// watchdog may write the time of its renewals there.
 func (rp *replay) lastWriteAt(g *keyspace.Grant, before time.Duration) time.Duration {
 	last, _ := rp.lastWrite(g, before)
 	return last.at

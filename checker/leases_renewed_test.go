@@ -51,7 +51,7 @@ func reasonOf(t *testing.T, recipe string, tale func(*story)) account.Fact {
 func TestAReleaseIsBlamedForARenewalThatWasNotYetDue(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		renewals []float64 // times of the renewals of a lease from 10; negative if answered with an error
+		renewals []float64 // when the lease, taken at 10, was renewed; negative if answered with an error
 		release  float64
 		want     account.What
 	}{

@@ -21,8 +21,8 @@ func (s *story) extends(at float64, client int) {
 	s.cmd(at, client, "0", "HSET", "lock", "until", millisOf(at+1000))
 }
 
-// takesOver adds an acquire that reads the end of a lease, until, and replaces the lease by
-// its own. With remove, it deletes the hash first.
+// takesOver adds an acquire that reads from the hash when a lease ends (until), and replaces the
+// lease by its own. With remove, it deletes the hash first.
 func (s *story) takesOver(at float64, client int, owner string, until float64, remove bool) {
 	s.invoke(at-2, client, history.FAcquire)
 	s.cmd(at-1, client, quoted(millisOf(until)), "HGET", "lock", "until")

@@ -50,7 +50,7 @@ func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) lef
 	return found
 }
 
-// postMortems returns the last post-mortem of each node since start.
+// postMortems returns the last post-mortem of each node at or after the time start.
 func (rp *replay) postMortems(start time.Duration) map[string]history.Op {
 	last := map[string]history.Op{}
 	for _, op := range rp.Ops {
@@ -70,8 +70,8 @@ func sortedByNode(byNode map[string]history.Op) []history.Op {
 	return all
 }
 
-// reached reports whether an acquire of one of these clients reached the node since start.
-// If none did, a key on the node cannot have kept these clients out.
+// reached reports whether a command of these clients' acquires reached the node at or after the
+// time start. If none did, a key on the node cannot have kept these clients out.
 func (rp *replay) reached(node string, clients []int, start time.Duration) bool {
 	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
 		_, isAcquire := rp.Acquired(c.Op)
@@ -192,8 +192,8 @@ func (rp *replay) gaveUp(client int, lock string) bool {
 const endless = 4
 
 // hangingOn reports whether the grant's owner hangs in its work for ever while its process keeps
-// renewing the grant: the last renewal came endless lease times after the hang or later, and the
-// grant still keeps others out. last is the last renewal.
+// renewing the grant: the last renewal came at least four lease times (the constant endless) after
+// the hang began, and the grant still keeps others out at the time now. last is the last renewal.
 func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite, hanging bool) {
 	if l == nil {
 		return last, false
@@ -207,16 +207,16 @@ func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite
 		last = keyWrite{at: t.At.Lo, cmd: t.Cmd}
 		keeps = !t.Mortal || t.Expiry.Hi >= now
 	}
-	// The lease may be stored in the value.
+	// If the lease is stored in the value, writes to the key renew it.
 	if t, found := rp.lastWrite(l, now); found && t.at > last.at {
 		last, keeps = t, keeps || t.at >= now-rp.Claims.TTL
 	}
 	return last, keeps && rp.Commands[last.cmd].Sent > since && last.at-since >= endless*rp.Claims.TTL
 }
 
-// lastUnowned returns the last renewal since start by a client that was not responsible for
-// the grant, if this renewal still keeps the key alive. It returns nil if there were fewer
-// than two such renewals: a single such renewal may have been the last.
+// lastUnowned returns the last renewal, at or after the time start, by a client that was not
+// responsible for the grant, if this renewal still keeps the key alive at the time now. It returns
+// nil if there were fewer than two such renewals: after a single one, none may follow.
 func (rp *replay) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
 	if l == nil {
 		return nil

@@ -13,8 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// liveness decides whether waiting clients get the lock. There are five kinds of
-// violations:
+// liveness decides whether waiting clients get the lock. There are six kinds of violations:
 //
 //   - blocked for ever: the post-mortem shows a key that kept a living client out to the end.
 //     Either the key has no TTL and no living owner, or a client keeps renewing it although the
@@ -30,7 +29,10 @@ import (
 //     got it in that time and no key was left behind;
 //
 //   - left free: a living client never got the lock in sufficient time, although no node had a
-//     key of the lock and Redis answered the client's commands.
+//     key of the lock and Redis answered the client's commands;
+//
+//   - refused for slots: a Redis Cluster refused every attempt of a living client after the healing,
+//     because the keys of its commands are in different slots.
 //
 // The verdict is unknown if the evidence decides nothing. Examples:
 //
@@ -39,8 +41,9 @@ import (
 //   - The run ended before its faults were healed.
 //
 // Late means later than the recovery time plus a turn for every client, counted from the latest of
-// these events: a fault is healed, a client crashes, a command of a dead client arrives. A client
-// that hangs in its work may keep others out for the same time after its last command.
+// these events: the last fault is healed, a client crashes, a command of a dead client arrives, the
+// wait begins. A client that hangs in its work may keep others out for the same time after its last
+// command.
 //
 // A recipe with a quorum promises nothing while a majority is unreachable. So a wait before
 // the healing counts only if keys, and not the network, blocked the client.

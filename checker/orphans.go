@@ -96,8 +96,8 @@ func (rp *replay) orphans() []Finding {
 	return findings
 }
 
-// takenInTime reports whether the orphan was taken over less than Claims.Recovery after since, the
-// time at which the orphan first kept a client out. If so, the missing TTL is not to blame: a lock
+// takenInTime reports whether the orphan was taken over less than Claims.Recovery after the time
+// since, when the orphan first kept a client out. If so, the missing TTL is not to blame: a lock
 // that takes over keys without a TTL stores the end of the lease in the value, and clients waited
 // for that end. With a quorum above 1, takenInTime returns false: other keys of the lock may still
 // be there.
@@ -130,8 +130,8 @@ func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
 		in[g.NodeKey()] = g.Seq // another key of that node may still have refused the attempt
 	}
 	for _, m := range met {
-		// Only the first contact with each key counts: later the attempt may have been let
-		// in.
+		// One contact with orphans is enough for each unit. A contact does not count if the attempt
+		// already had its own grant in the key: by then it may have been let in.
 		node, key := rp.Commands[m.Cmd].Node, m.On[0].Key
 		at := rp.UnitOf(keyspace.NodeKey{Node: node, Key: key})
 		if seq, ok := in[keyspace.NodeKey{Node: node, Key: key}]; units[at] || ok && seq < m.Seq || rp.believes(p.Invoke.Lock, p.Invoke.Mode, m.At.Lo, p.Invoke.Client) {
@@ -196,8 +196,8 @@ func (rp *replay) countUnits() int {
 
 // orphanAt reports whether the grant was an orphan at the contact: its owner did not attend to it,
 // or the owner's acquire was still open when the key expired. A grant is no orphan if a release left
-// it in place on purpose, if it was handed to a client that took it up, or if it is the entry of a
-// waiting client.
+// it in place on purpose, if it was handed to a client that took it up, if its key was due to expire,
+// or if it is the entry of a waiting client.
 func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if _, isAcquire := rp.Acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
 		return false // a release left the value to let the next client in
@@ -217,8 +217,8 @@ func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	return !rp.cared(l, m.At) && !rp.rests(l, m.At.Lo) && !rp.waitsFor(l, m.At)
 }
 
-// pickedUp reports whether the grant was handed to a client that asked for the lock while
-// the grant stood, and that was granted the lock.
+// pickedUp reports whether the grant was handed to a client that asked for the lock before the
+// grant ended, and that then believed that it held the lock.
 func (rp *replay) pickedUp(g *keyspace.Grant) bool {
 	if !g.Handed {
 		return false

@@ -98,7 +98,8 @@ func TestCorrectLocksOfOtherKindsAreNotAccused(t *testing.T) {
 }
 
 // TestGoodLocksAreNeverAccused draws random sequences of acquires and releases by three clients of
-// set-nx-px. Ownership must hold in all of them.
+// set-nx-px. Ownership must hold in all of them, liveness must find nothing, and the cause of every
+// overlap must be lease-outlived.
 func TestGoodLocksAreNeverAccused(t *testing.T) {
 	recipe, _ := locks.ByID("set-nx-px")
 	sources, err := nodetest.ScriptSources()

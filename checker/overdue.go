@@ -33,7 +33,7 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 		return rp.prolongedByClock(l, t)
 	case !t.Mortal && over && rp.keptByClock(l, now):
 		return rp.prolongedByClock(l, t)
-	case !t.Mortal && (over || claimed == 0): // no claimed recovery time: blame the missing TTL
+	case !t.Mortal && (over || claimed == 0): // without a claimed recovery time, every key without a TTL is overdue
 		return overdue{NoExpiry, account.Fact{What: account.Immortal, Since: t.At.Lo}}
 	case !over:
 	case l.Copied && l.AnyTerm(func(t *keyspace.Term) bool { return !t.Mortal }):

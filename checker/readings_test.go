@@ -16,8 +16,9 @@ func (s *story) asksTime(at float64, client int, ahead float64) {
 // nodeEpoch is the time of the nodes' wall clock at the story's start, in milliseconds.
 const nodeEpoch = 1700000000000
 
-// A client reads the time of a node's clock, the clock jumps, and the client writes the old time to
-// a key. The node's clock is to blame for the violation.
+// A client reads the time of a node's clock, and the clock jumps. Then the client writes the old time
+// to a key, or takes over a lease that had ended by the old time. The node's clock is to blame for
+// the violation.
 func TestTimesThatWereReadBeforeAJump(t *testing.T) {
 	tales(t, []tale{
 		{"by the owner", "set-nx-px", func(s *story) {

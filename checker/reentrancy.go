@@ -52,7 +52,7 @@ type nesting struct {
 	releases   map[string][]history.Pair // by lock, in order of invocation
 	attempts   []history.Pair            // all acquires
 	unanswered map[int]bool              // operations with a command that got no reply
-	nodeEvents []time.Duration           // when a node may have lost data, or a clock of the lock was set
+	nodeEvents []time.Duration           // when a node may have lost data, or a clock that the lock goes by was set
 	parted     []evidence.Interval       // periods with two primaries
 }
 
@@ -121,9 +121,9 @@ func (n nesting) tried() bool {
 // certain returns the time until which Redis certainly knew the hold's grant. The grant was made between
 // the invocation and the ok of its acquire. It lived until its TTL ran out, a release removed it, or a node
 // lost it. The releases of all clients count, since a bare DEL removes any grant, and a release of unknown
-// outcome may still arrive at any time. Only releases for which the function but returns true do not count.
-// A grant made while there were two primaries is not certain at all, since the other primary may lack it.
-// For the observed end of the grant's keys, see ended.
+// outcome may still arrive at any time. A release r is ignored if but(r) is true. A grant made while there
+// were two primaries is not certain at all, since the other primary may lack it. For the observed end of
+// the grant's keys, see ended.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 	granted := n.pairs.Find(h.Acquire).Invoke.Time
 	if slices.ContainsFunc(n.parted, func(p evidence.Interval) bool { return p.From <= granted && granted <= p.To }) {
@@ -178,8 +178,8 @@ func (n nesting) lived(acquire *history.Op) time.Duration {
 
 // ended returns the earliest time at which a key was seen to lose the hold's grant, or Never. A late
 // command of any operation may have removed the grant, even one sent after its operation was over. Removals
-// by operations for which the function but returns true do not count. An overwritten value is no end, since
-// its owner still profits from the key.
+// by an operation p do not count if but(p) is true. An overwritten value is no end, since its owner still
+// profits from the key.
 func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 	at := Never
 	for _, g := range n.keys.Of(n.pairs.Find(h.Acquire).Invoke.Index) {
@@ -191,7 +191,7 @@ func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 	return at
 }
 
-// isOf reports whether the command belongs to an operation that the function such selects.
+// isOf reports whether the command belongs to an operation p for which such(p) is true.
 func (n nesting) isOf(c history.Command, such func(history.Pair) bool) bool {
 	p := n.pairs.Find(c.Op)
 	return p != nil && p.Invoke.Index == c.Op && such(*p)

@@ -83,8 +83,9 @@ func TestAReleaseWithoutAnAnswerIsOfUnknownOutcomeWhateverTheLockSays(t *testing
 	}
 }
 
-// c2 re-enters the lock while c1 believes that it holds the lock. But c1's grant has ended: a DEL
-// of c0 removed c1's key, long after the operation to which the DEL belonged had completed.
+// c2 re-enters the lock while c1 believes that it holds the lock. But c1's grant has ended: a late
+// DEL of c0 removed c1's key. If the DEL belonged to an operation, this operation had completed long
+// before. Only if no DEL comes does c1 definitely hold the lock.
 func TestAHoldIsCertainNoLongerThanItsKeyWasSeenToStand(t *testing.T) {
 	for name, c := range map[string]struct {
 		late func(*story)

@@ -9,7 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// nodeClock sets a node's wall clock: from the time at on, the clock is fast by ahead milliseconds.
+// nodeClock sets a node's wall clock at the given time: it is fast by ahead milliseconds from then on.
 func (s *story) nodeClock(at float64, node string, ahead float64) {
 	s.nemesis(at, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: node, Offset: ms(ahead)})
 }
@@ -221,14 +221,14 @@ func TestALifeBeyondTheClaimsIsNoOrphanOfTheUsualKind(t *testing.T) {
 	})
 }
 
-// If the clock of the client that wrote a time and the clock of the client that reads it are both
-// wrong, only their difference matters.
+// The clocks of two clients matter: the one that wrote a time into the key, and the one that compares
+// this time with its own. The clocks of other clients are not to blame.
 func TestLivenessBlamesTheClocksOfThoseConcerned(t *testing.T) {
 	skew := func(s *story, at float64, client int, ahead float64) {
 		s.nemesis(at, history.Op{Client: client, F: history.FClock, Offset: ms(ahead)})
 	}
-	// c0 crashes and leaves the time stamp in the key. Every attempt of c1, until the time until,
-	// finds this stamp.
+	// c0 crashes and leaves a time, stamp, in the key. c1 makes attempts up to the time until, and
+	// each attempt finds that stamp.
 	blocked := func(s *story, stamp, until float64) {
 		s.take(10, 0, "1", "SETNX", "lock", millisOf(stamp))
 		s.nemesis(20, crash(0))

@@ -235,8 +235,7 @@ func TestWhatBlocksForEverMayBeLeftByAStall(t *testing.T) {
 	}
 }
 
-// doubts lists the causes of the findings that do not count because a stall of the harness may have
-// caused them.
+// doubts lists the causes of the findings that do not count: see Verdict.Doubtful.
 func doubts(v Verdict) (causes []Cause) {
 	for _, f := range v.Doubtful {
 		causes = append(causes, f.Cause)

@@ -269,8 +269,7 @@ func blur(e history.Evidence) {
 	}
 }
 
-// take adds a complete acquire, with one command that runs at the time at and grants the
-// lock.
+// take adds a complete acquire. Its one command runs at the given time and takes the lock.
 func (s *story) take(at float64, client int, reply string, args ...string) {
 	s.invoke(at-1, client, history.FAcquire)
 	s.cmd(at, client, reply, args...)

@@ -94,10 +94,10 @@ func (rp *replay) eachAskedOften(clients, asked []int) bool {
 	return !slices.ContainsFunc(clients, func(client int) bool { return count[client] < oftenEnough })
 }
 
-// freeSince returns the time since which the lock stayed free up to the time until; it is the time
-// from or later. The lock is free while no client believes that it holds the lock and no node has a
-// key that may belong to the lock. ok is false if there is no such time, or if not everything was
-// seen.
+// freeSince returns the time since which the lock was free, up to the end of the interval [from,
+// until); it is never before the interval. The lock is free while no client believes that it holds
+// the lock and no node has a key that may belong to the lock. ok is false if there is no such time,
+// or if not everything was seen.
 func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Duration, ok bool) {
 	if !rp.Evidence.Watched || len(rp.Unseen) > 0 {
 		return 0, false
@@ -126,7 +126,7 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 		case c.From < until:
 			since = max(since, c.To)
 		case !later[at] && c.Before != nil:
-			return 0, false // the key still existed at until, and was removed before the post-mortem
+			return 0, false // the key still existed when the interval ended, and was removed only afterwards
 		default:
 			later[at] = true
 		}
@@ -135,8 +135,8 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 }
 
 // foreignKeys returns the keys that carry grants of other locks only, and that the finding's clients did
-// not reach between the times from and until, except in operations on other locks. A key that the clients
-// look at may keep them out, whatever lock the key belongs to.
+// not reach in the interval [from, until), except in operations on other locks. A key that the clients look
+// at may keep them out, whatever lock the key belongs to.
 func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]bool {
 	foreign := map[string]bool{}
 	for _, g := range rp.Grants {
@@ -158,9 +158,9 @@ func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]b
 	return foreign
 }
 
-// askedInVain returns the places of the commands that the finding's clients sent, between the times from
-// and until, to acquire the finding's lock. ok is false if one of these commands got no reply, changed a
-// key, or came to a node that was unable to serve it.
+// askedInVain returns the places of the commands that the finding's clients sent in the interval [from,
+// until) to acquire the finding's lock. ok is false if one of these commands got no reply, changed a key,
+// or came to a node that was unable to serve it.
 func (rp *replay) askedInVain(f Finding, from, until time.Duration) (asked []int, ok bool) {
 	for pos, c := range rp.Commands {
 		p, acquiring := rp.Acquired(c.Op)

@@ -93,8 +93,8 @@ type Oracle struct {
 	// NeedsTimes and NeedsOrder: the oracle can judge only with recorded times, or only
 	// with the order in which the resource saw its operations (history.Op.Seq).
 	NeedsTimes, NeedsOrder bool
-	// Judge is a pure function of the evidence. It never panics, and returns Unknown if
-	// ctx ends first.
+	// Judge is a pure function of the evidence. It never panics, and returns Unknown if ctx ends before
+	// a violation is found.
 	Judge func(ctx context.Context, e history.Evidence) Verdict
 
 	// judge does what Judge does, on evidence that was already prepared. Its error wraps
@@ -110,7 +110,7 @@ type Harm string
 const (
 	HarmOverlap  Harm = "overlap"  // from Finding.From on, several clients believed that they held the lock
 	HarmWork     Harm = "work"     // the guarded resource took damage, seen at Finding.To
-	HarmFence    Harm = "fence"    // fencing tokens did not grow, seen at Finding.To
+	HarmFence    Harm = "fence"    // a fence did not grow, was missing or was old, seen at Finding.To
 	HarmGrant    Harm = "grant"    // a command ended or changed another owner's grant
 	HarmReentry  Harm = "reentry"  // nested acquires or releases of a reentrant lock went wrong
 	HarmEnd      Harm = "end"      // the code under test ended the trial

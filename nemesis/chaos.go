@@ -11,8 +11,9 @@ import (
 )
 
 // chaos mixes the other faults. Each seed turns on some of them, and varies where, when, how long
-// and how often they strike. chaos finds combinations that no single fault covers. The trial has
-// replicas if the testbed can provide them, so that failovers can take part.
+// and how often they strike. chaos finds combinations that no single fault covers. Unless the nodes
+// are independent, the trial has replicas if the testbed can provide them, so that failovers can
+// take part.
 var chaos = Fault{
 	Name:  "chaos",
 	Doc:   "a mix, drawn from the seed, of the other faults that testbed and topology allow",
@@ -70,7 +71,7 @@ func drawnMixes(w World, r *rand.Rand) []Plan {
 	}
 	m.durability = []testbed.Durability{testbed.Volatile, testbed.EverySec, testbed.Always}[r.IntN(3)]
 	m.pace, m.most = w.TTL/10<<r.IntN(5), 2+r.IntN(4)
-	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // two clients survive, if possible
+	m.mortal = r.Perm(w.Clients)[:min(w.Clients-1, max(1, w.Clients-2))] // leaves two clients alive, or one if there are only one or two
 	m.alive = w.crowd().everyone()
 	p := Plan{}
 	for _, track := range tracks(swarm(able, r)) {
@@ -154,7 +155,7 @@ type mixer struct {
 	r          *rand.Rand
 	samples    map[string][]Action // by fault: actions from that fault's plans
 	durability testbed.Durability
-	pace       time.Duration // usual pause between two actions of a track
+	pace       time.Duration // average pause between two actions of a track, without a fixed TTL/20
 	most       int           // maximum number of actions on a track
 	mortal     []int         // clients that a deadly action may still strike
 	alive      []int         // clients that no deadly action strikes so far
@@ -223,8 +224,8 @@ func (m *mixer) vary(f Fault) (Action, bool) {
 
 // place decides when an action that varies a sample strikes: when a client reaches the sample's spot
 // for the first or a later time, or at any moment. An action at any moment strikes the given client,
-// if its fault strikes clients. An action that does not wait for a command may strike other nodes
-// than the sample.
+// unless its fault strikes only nodes or the sample lists its links. An action that does not wait
+// for a command may strike other nodes than the sample.
 func (m *mixer) place(a *Action, f Fault, client int) {
 	aimed := a.Point != nil && a.Point.N > 0 // strikes at a command
 	if a.Point != nil && !a.OneConn && m.r.IntN(3) == 0 {

@@ -13,7 +13,7 @@ import (
 
 // clientPause freezes a client for a while, as a garbage collection, a SIGSTOP or a
 // migration would. A pause at any of its spots can endanger the lock, so the proof is that
-// the client was frozen there for the planned time.
+// the client was frozen there until Until was reached or for the planned time.
 var clientPause = Fault{
 	Name:       clientPauseName,
 	Doc:        "a client freezes at a chosen point, longer than the lease or until another has the lock, then goes on",

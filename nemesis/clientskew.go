@@ -130,7 +130,7 @@ func namedSkews(w World) []Schedule {
 	for _, s := range slices.Concat(begins(testbed.StepAcquire), w.boundaries(testbed.Before), believing) {
 		for i, way := range ways {
 			if i >= 2 && s.n > 0 {
-				continue // a small offset has the same effect at every command
+				continue // a small offset has the same effect at a command as at the beginning of its step
 			}
 			lineups := []lineup{w.one()}
 			if s.n == 0 && i < 2 {

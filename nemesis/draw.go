@@ -58,7 +58,7 @@ func (m move) usual() time.Duration {
 }
 
 // pack puts the moves, in order, into plans of at most n successive actions that fit into a
-// trial. It leaves out a move that is longer than a trial.
+// trial. It leaves out a move that does not fit into a trial even alone.
 func (w World) pack(moves []move, n int, r *rand.Rand) []Plan {
 	var plans []Plan
 	for len(moves) > 0 {
@@ -73,7 +73,8 @@ func (w World) pack(moves []move, n int, r *rand.Rand) []Plan {
 	return plans
 }
 
-// fit returns how many of the first moves a trial has time for.
+// fit returns how many of the first moves go into one plan: as many as a trial has time for, but a
+// rare move only alone.
 func (w World) fit(moves []move) int {
 	at := 2 * w.TTL / 5
 	for i, m := range moves {

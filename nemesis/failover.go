@@ -94,9 +94,9 @@ func (s *injection) failOver(ctx context.Context) (result, error) {
 	return result{n, i}, nil
 }
 
-// lostPrimary returns an action that causes the loss of the primary when a client reaches until.
-// Replication stops at least lag before that: when a client reaches stop, or at any time if stop is
-// nil.
+// lostPrimary returns an action that causes the loss of the primary when a client reaches the second
+// trigger (until). Replication stops at least lag earlier: when a client reaches the first trigger
+// (stop), or at any time if stop is nil.
 func (w World) lostPrimary(idea string, stop *Trigger, lag time.Duration, until *Trigger) Action {
 	a := Action{
 		Idea: idea, Client: history.NoClient, Point: stop, Nodes: []string{heirNode},
@@ -146,7 +146,8 @@ func drawnFailovers(w World, r *rand.Rand) []Plan {
 	}
 	add("the primary is lost when the holder has checked its lease, before it touches the resource", stop, lag, l.anyone(testbed.StepTouch))
 	if w.Topology == testbed.Cluster {
-		// The election takes longer than a lease of a second, so lost keys seldom have an effect.
+		// These moves come last: the election takes longer than a lease of a second, so lost keys
+		// seldom have an effect.
 		moves = append(moves,
 			w.lostWhileHeld(clusterHeirNode, Killed, "the master dies while the lock is held, the replica knows of no grant"),
 			w.lostWhileHeld(clusterHeirNode, Frozen, "the master freezes while the lock is held, and steps down when it goes on"))
@@ -231,7 +232,7 @@ func (e *enumeration) loses(l lineup, s spot, variant, idea string, stop *Trigge
 func (e *enumeration) beneath(s spot, l lineup, idea string, stop *Trigger, lag time.Duration) (lost, slow Action) {
 	slow = e.slow(s, l.everyone(), l)
 	slow.At += lag
-	slow.For, slow.Arm = e.TTL/10, stop // so that the failover comes first
+	slow.For, slow.Arm = e.TTL/10, stop // the pause must not end before the failover
 	return e.timed(e.lostPrimary(idea, stop, lag, slow.Point)), slow
 }
 
@@ -245,9 +246,10 @@ func (e *enumeration) awayAfterwards(l lineup) {
 	last.Plan = append(last.Plan, away)
 }
 
-// lateRelease adds a schedule that causes the loss of the primary just before a client's late
-// release, and freezes the next holder when that release comes. If keys expire soon enough, the
-// replica's keys have expired before the loss.
+// lateRelease adds a schedule in which the primary is lost when a client is about to touch the
+// resource. That client freezes until the next client has the lock, and then releases late. After
+// that the next holder freezes: see robbed. If keys expire soon enough, the replica's keys have
+// expired before the loss.
 func (e *enumeration) lateRelease() {
 	stop, lag := trio.anyone(testbed.StepRest), time.Duration(0)
 	if l, ok := e.forgets(); ok {

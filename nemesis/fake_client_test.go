@@ -73,7 +73,7 @@ func (c *fakeClient) Step(ctx context.Context, name string) error {
 }
 
 // get sends a command, which the node runs in one instant, and waits for the reply. A command that
-// was sent runs even if the client crashes, unless the command is dropped.
+// was sent runs even if the client crashes, unless the command is dropped or the node is down.
 func (c *fakeClient) get(node string, run func(*fakeNode)) {
 	at := testbed.Point{Client: c.id, Step: c.step, Node: node, When: testbed.Before}
 	c.n[node]++

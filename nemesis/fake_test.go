@@ -53,7 +53,7 @@ type fakeKey struct {
 	expires time.Duration // 0 = never
 }
 
-// barrier is a cut, a held link, a paused node or a paused client.
+// barrier is a cut, held or reset link, a paused node or a paused client.
 type barrier struct {
 	drop   bool
 	lifted chan struct{}

@@ -164,7 +164,8 @@ func (f Fault) variants(w World, r *rand.Rand) []Plan {
 	return all
 }
 
-// sameTopology is the Fault.Topologies of faults that can strike in every topology.
+// sameTopology is the Fault.Topologies of faults that can strike every recipe: it returns the
+// topology that the recipe needs.
 func sameTopology(t locks.Topology) []testbed.Topology {
 	switch t {
 	case locks.Single:

@@ -40,8 +40,9 @@ func (s slow) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	}, err
 }
 
-// The time that the harness needs to inject and heal a fault must not count against clients. So
-// either no client waits meanwhile, or the history records the wait.
+// The time that the harness needs to inject and heal a fault must not count against clients. So no
+// client waits meanwhile, or the history records the wait, or the wait is part of a fault that
+// freezes the client anyway.
 func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
 	begins := func(step string) *Trigger { return &Trigger{Clients: []int{0}, Step: step} }
 	for name, c := range map[string]struct {

@@ -28,7 +28,8 @@ func drawnLostReplies(w World, r *rand.Rand) []Plan {
 		d.add(spots, idea+", its client is not told", func(m *move) {
 			m.Direction, m.For = testbed.Downstream, w.brief()
 			w.reach(&m.Action)
-			// A grant that its client never heard of keeps others out for a lease.
+			// The next action waits for a lease: so long a grant that its client never heard of keeps
+			// others out.
 			m.gap = w.TTL + w.TTL/10
 		})
 	}

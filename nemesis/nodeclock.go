@@ -114,7 +114,7 @@ func drawnNodeClocks(w World, r *rand.Rand) []Plan {
 	}
 	sets := w.parts()
 	if len(sets) > 1 {
-		sets = sets[:len(sets)-1] // leave out all nodes: a majority is enough
+		sets = sets[:len(sets)-1] // without the set of all nodes, since a majority is enough
 	}
 	for _, set := range sets {
 		held(set, w.far())

@@ -105,7 +105,7 @@ func TestFaultsOfNodesTellWhatTheyDidInOrder(t *testing.T) {
 	}
 }
 
-// stuck is a world in which the clock of n2 cannot be set.
+// stuck is a world in which the clock of n2 cannot be set wrong.
 type stuck struct{ *fakeEnv }
 
 func (s stuck) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (int, error) {

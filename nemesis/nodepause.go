@@ -51,7 +51,7 @@ func drawnNodePauses(w World, r *rand.Rand) []Plan {
 	d := w.draw()
 	sets := []part{w.together()}
 	if n := len(w.Nodes); n > 1 {
-		// A quorum should tolerate one node that hangs.
+		// A quorum should tolerate one node that hangs: the first plans try this.
 		sets = []part{{words: "one node", nodes: w.Nodes[n-1:]}, w.together()}
 	}
 	for _, set := range sets {

@@ -59,7 +59,7 @@ var nodeRestart = Fault{
 	},
 }
 
-// rejoining is the time until a restarted master of a Redis Cluster serves again.
+// rejoining is the shortest time until a restarted master of a Redis Cluster serves again.
 const rejoining = 2 * time.Second
 
 // stayAway sets the action's Away, the minimum time that its nodes stay down: the time that the
@@ -75,7 +75,7 @@ func (w World) stayAway(a *Action) {
 func (s *injection) restart(ctx context.Context, before snapshot, killed []*death) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, healing)
 	defer cancel()
-	nodes, up := s.env.(testbed.Nodes), time.Duration(-1) // time of the first restart
+	nodes, up := s.env.(testbed.Nodes), time.Duration(-1) // up: time of the first restart; -1 = none yet
 	var err error
 	for _, d := range killed {
 		node := d.node
@@ -283,8 +283,9 @@ func (w World) sharing(node string) []int {
 	return clients
 }
 
-// namedRestarts kills and restarts nodes at each spot. The nodes come back with no keys or, where
-// that can make a difference, with their keys of a second ago.
+// namedRestarts kills and restarts nodes at each spot. The nodes come back with no keys. Where that
+// can make a difference, other schedules bring them back with their keys of a second ago or, for a
+// release, with all keys.
 func namedRestarts(w World) []Schedule {
 	e, one := w.enumerate(), w.one()
 	idea := w.together().words + " restarts"

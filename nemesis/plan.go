@@ -43,8 +43,8 @@ type Action struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// Links are the struck links of a network fault; nil = the links between clients and Nodes.
 	Links []testbed.Link `json:"links,omitempty"`
-	// Others are clients that are struck, or whose links are struck, instead of the client
-	// at Point. If Others lists the client at Point, that client is skipped.
+	// Others are clients that are struck, or whose links are struck, instead of the client at
+	// Point or, without a Point, instead of Client. If Others lists that client, it is skipped.
 	Others    []int             `json:"others,omitempty"`
 	Direction testbed.Direction `json:"direction,omitempty"`
 	// OneConn strikes only one of the client's connections to the node of Point. Commands that the

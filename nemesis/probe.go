@@ -87,7 +87,7 @@ func KeyLife(e history.Evidence) (longest time.Duration) {
 	if _, blind := keys.Blind(); blind {
 		return e.Claims.Recovery
 	}
-	pairs, _ := history.Pairs(e.Ops) // the pairs of a failed probe are incomplete
+	pairs, _ := history.Pairs(e.Ops) // an impossible history has no pairs, so that the result is 0
 	for _, p := range pairs {
 		if p.Invoke.F == history.FAcquire && p.Done() == history.OK {
 			life, _ := keys.TTLOf(p.Invoke.Index)

@@ -56,9 +56,9 @@ func (s *injection) primary() (string, error) {
 	return list[0], nil
 }
 
-// differences returns the fates of the keys that only one of two snapshots has. The snapshot
-// before shows the old primary. The snapshot after shows the new primary, which was promoted at
-// the given time. n does not count keys that had expired.
+// differences returns the fates of the keys that only one of two snapshots has. The first snapshot
+// shows the old primary. The second shows the new primary, which was promoted at the given time. n
+// does not count keys that had expired.
 func (s *injection) differences(before, after snapshot, promoted time.Duration) (n int, fates []history.KeyFate) {
 	var expired []history.KeyFate
 	old, heir := before.all(), after.all()
@@ -139,13 +139,15 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 	}, nil
 }
 
-// soon is the longest time that a client is held for an election that is not over yet. A trial
-// that held a client for longer would prove nothing.
+// soon is the longest time that a client is held for an election that is not over yet. A stall of
+// more than TTL/10 would spoil the trial (see checker.Stalled).
 const soon = 50 * time.Millisecond
 
-// electionHeld waits for the election. If the election takes longer than soon, electionHeld lets
-// the client at Until go, because the client's lease would end otherwise. It then holds the next
-// client that reaches Until. The caller must call release, which lets that client go.
+// electionHeld waits for the election. If that takes no longer than the constant soon, held is the
+// client that Run holds at Until; nil if none reached Until. Otherwise electionHeld lets that client
+// go, because its lease could end meanwhile. After the election it holds the next client that
+// reaches Until; held is nil if none comes in time. The caller must call release, which lets this
+// next client go.
 func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, release func(), err error) {
 	nodes, heir, a := s.env.(testbed.Nodes), s.action.Nodes[0], s.action
 	hasty, cancel := context.WithTimeout(ctx, soon)
@@ -176,9 +178,9 @@ func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, releas
 	}, nil
 }
 
-// otherHolder waits until a client other than held has the lock too, but at most for a fraction of
-// a lease. Clients need some milliseconds to hear of a new primary and to connect to it. On a busy
-// machine that may take as long as a critical section.
+// otherHolder waits until another client has the lock beside the client with the number held, but at
+// most for a fraction of a lease. Clients need some milliseconds to hear of a new primary and to
+// connect to it. On a busy machine that may take as long as a critical section.
 func (s *injection) otherHolder(ctx context.Context, held int) {
 	a := s.action
 	w := await(s.env, Trigger{Clients: a.Others, Who: Other, Step: testbed.StepHold}, held, a.ID, func(testbed.Hit) {})
@@ -205,12 +207,12 @@ func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fa
 	if err != nil {
 		return 0, nil, err
 	}
-	hits, fates = s.differences(before, after, -1) // -1: the new primary has already served clients
+	hits, fates = s.differences(before, after, -1) // -1: clients were served, so keys there may be new
 	return hits, fates, nil
 }
 
-// provoke causes the loss of the primary and waits until another primary is elected. Clients go on
-// meanwhile.
+// provoke causes the loss of the primary and waits until another primary is elected. The client at
+// Until goes on meanwhile, unless the election is forced.
 func (s *injection) provoke(ctx context.Context) (result, error) {
 	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
 	primary, err := s.primary()
@@ -245,8 +247,8 @@ func (s *injection) provoke(ctx context.Context) (result, error) {
 	return result{n, i}, uerr
 }
 
-// lose causes the loss of the primary. It returns what brings the old primary back, and the kind of
-// loss.
+// lose causes the loss of the primary. It returns the undos that bring the old primary back (none if
+// it is dead or if the election is forced), and the kind of loss.
 func (s *injection) lose(ctx context.Context, primary string) (restore []testbed.Undo, how history.PrimaryLoss, err error) {
 	switch s.action.Loss {
 	case Forced:

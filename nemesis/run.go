@@ -33,7 +33,7 @@ func Run(ctx context.Context, p Plan, env testbed.Env, rec *history.Recorder) er
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if e, ok := env.(testbed.Elections); ok {
-		// An entry that comes after the end of the history may be lost.
+		// Event refuses an entry that comes after the end of the history. Such an entry may be lost.
 		e.OnElection(func(op history.Op) { _, _ = rec.Event(op) })
 	}
 	x := &execution{env: env, rec: rec, ended: map[int]chan struct{}{}}
@@ -91,7 +91,7 @@ type injection struct {
 	rec    *history.Recorder
 	fault  Fault
 	action Action
-	hit    testbed.Hit    // the hit that started the action; its Point is zero if the action started at a time
+	hit    testbed.Hit    // the hit that started the action; its Point is zero if the action has no Point
 	client int            // the struck client, or history.NoClient
 	from   time.Duration  // when the fault came into force
 	ended  *testbed.Hit   // the hit of Until that ended the action; nil if none did
@@ -247,8 +247,8 @@ func (a Action) slot(t time.Duration) time.Duration {
 	return t + ((own-t)%round+round)%round
 }
 
-// end waits until the action is over. A client that reached Until is held until release is called.
-// Callers must call release.
+// end waits until the action is over. A client that reached Until is held until release is called;
+// with a Linger, the client has already gone on. Callers must call release.
 func (x *execution) end(ctx context.Context, s *injection) (release func()) {
 	a := s.action
 	if a.For > 0 {

@@ -23,8 +23,8 @@ func windows(ops []history.Op) map[int]history.Op {
 	return all
 }
 
-// bubble runs the plan, concurrently with body, in a fake world of two clients and one node, and
-// returns the history.
+// bubble runs the plan, concurrently with body, in a fake world of two clients and one node. It
+// checks that Run returns the error want and leaves nothing behind, and returns the history.
 func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
 	t.Helper()
 	return bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return e }, body, want)

@@ -16,14 +16,14 @@ const (
 	partitionName   = "partition"
 )
 
-// pause returns an action that freezes one client in who: the first to reach the spot.
+// pause returns an action that freezes one of the given clients: the first to reach the spot.
 func (e *enumeration) pause(s spot, idea string, who []int, l lineup) Action {
 	a := e.at(s, idea, who, l)
 	a.Fault, a.Nodes = clientPauseName, nil
 	return a
 }
 
-// slow returns an action that freezes one client in who, the first to reach the spot, until
+// slow returns an action that freezes one of the given clients, the first to reach the spot, until
 // another client has the lock, but for less than a lease.
 func (e *enumeration) slow(s spot, who []int, l lineup) Action {
 	a := e.pause(s, "is slow", who, l)
@@ -40,9 +40,9 @@ func (e *enumeration) overrunLease(l lineup) Action {
 	return a
 }
 
-// robbed returns an action that freezes a holder within its lease. The freeze begins after
-// another client's late release, which happens when action number late ends. That release lets
-// a third client in; the freeze ends when the third client is about to touch the resource.
+// robbed returns an action that freezes a holder within its lease. The freeze begins after another
+// client's late release, that is, after the end of the action whose ID is given. That release lets a
+// third client in; the freeze ends when another client is about to touch the resource.
 func (e *enumeration) robbed(late int) Action {
 	return Action{
 		Fault: clientPauseName, Idea: "is slow, when its lock was released by another", Client: history.NoClient,
@@ -52,7 +52,8 @@ func (e *enumeration) robbed(late int) Action {
 }
 
 // slowly adds schedules that strike nodes while one client is frozen in its acquire, its critical
-// section or its release. That client goes on when another client has the lock.
+// section or its release. That client goes on when another client has the lock. In one more schedule
+// the next holder then freezes too: see robbed.
 func (e *enumeration) slowly(what, variant string, shape func(*Action)) {
 	beneath := func(s spot, whom string, who []int, l lineup) Action {
 		a := e.at(s, e.together().words+" "+what+" beneath a "+whom, who, l)

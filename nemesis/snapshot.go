@@ -46,10 +46,10 @@ func (l snapshot) expired(k history.KeyState, later snapshot) bool {
 }
 
 // cameBack returns a function that reports whether a key is an old key that its node brought back at the
-// time since. The function is for keys that are in the snapshot after, but not in the snapshot before. If
-// clients were served between since and the second snapshot, such a key may be new. Then the function
-// requires that its value contains a token granted earlier. On virtual time the second snapshot ends at
-// since, so no client is served in between.
+// time since. The function is for keys that the second snapshot has and the first has not. If clients were
+// served between that time and the second snapshot, such a key may be new. Then the function requires that
+// its value contains a token that was granted before the first snapshot. On virtual time the second
+// snapshot ends at that time, so no client is served in between.
 func (s *injection) cameBack(before snapshot, since time.Duration, after snapshot) func(history.KeyState) bool {
 	if after.to == since {
 		return func(history.KeyState) bool { return true }
@@ -60,7 +60,7 @@ func (s *injection) cameBack(before snapshot, since time.Duration, after snapsho
 	}
 }
 
-// granted returns the tokens that were granted exactly once, at or before the time by. A token
+// granted returns the tokens that were granted only once, and no later than the given time. A token
 // that is granted again may have been written again.
 func (s *injection) granted(by time.Duration) (tokens []string) {
 	grants := map[string]int{}

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// returning is a world whose restarted nodes have keys. The nodes serve clients for a while before
-// the nemesis can read the keys.
+// returning is a world whose restarted nodes have the keys that the field with holds. Reading keys
+// takes a while, in which the nodes serve clients.
 type returning struct {
 	*fakeEnv
 	with map[string]fakeKey

@@ -61,7 +61,7 @@ var splitBrain = Fault{
 			}
 			hits, err := unite(ctx)
 			i.Writes = hits
-			// The old primary serves until its last client has left it.
+			// This event comes after unite, since the old primary serves until its last client has left it.
 			perr := s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir})
 			return result{hits, i}, errors.Join(err, perr)
 		}, nil

@@ -59,8 +59,8 @@ func (w World) action(s spot, idea string, clients []int, l lineup) Action {
 // protocol lists the steps of one critical section in order.
 var protocol = []string{testbed.StepAcquire, testbed.StepHold, testbed.StepRead, testbed.StepTouch, testbed.StepRelease}
 
-// believing are the beginnings of the steps in which a client believes that it holds the lock. The
-// client sends nothing there.
+// believing are the beginnings of the steps in which a client believes that it holds the lock. No
+// command is at these spots.
 var believing = begins(testbed.StepHold, testbed.StepRead, testbed.StepTouch)
 
 // beginning returns the spot at the beginning of a step.
@@ -158,7 +158,8 @@ var most = map[string]int{
 
 // boundaries returns the spots at the commands in World.Points, in the protocol's order. when is Before,
 // Sent or Replied. boundaries takes the commands of the given steps, or of all steps if none are given. On
-// independent nodes it takes only these commands:
+// one node it leaves out a step's late commands: see most. On independent nodes it takes only these
+// commands:
 //
 //   - the first command to the first node, to the node that completes the quorum, and to the last node;
 //   - the second command of an acquire to the first node, which cleans up a failed attempt.

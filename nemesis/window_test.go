@@ -172,7 +172,7 @@ func TestAWindowTellsWhomAFaultStruckAndWhatItHit(t *testing.T) {
 	}
 }
 
-// timeless returns a window without its plan, and without the place and time of the strike.
+// timeless returns a window without its plan, without its times, and without the place of the strike.
 func timeless(w history.Window) history.Window {
 	w.Planned = nil
 	i := *w.Impact

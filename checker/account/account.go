@@ -40,11 +40,13 @@ type Fact struct {
 	Since time.Duration `json:"since,omitempty"`
 	Until time.Duration `json:"until,omitempty"`
 	Read  time.Duration `json:"read,omitempty"`
-	// Span and Age are durations; Offset is how far a clock was ahead.
+	// Span and Age are durations; Offset is how far a clock was or jumped ahead, negative for
+	// behind or back.
 	Span   time.Duration `json:"span,omitempty"`
 	Age    time.Duration `json:"age,omitempty"`
 	Offset time.Duration `json:"offset,omitempty"`
-	// Count is a number of things, and Of the total: for FreedEarly, the number of releases and of acquires.
+	// Count is a number of things. Of is a second number, mostly the total: for FreedEarly, Count is
+	// the number of releases and Of that of acquires.
 	Count int `json:"count,omitempty"`
 	Of    int `json:"of,omitempty"`
 	// Values are the two values of one read, or fences. The first client's fence is first.

@@ -8,7 +8,7 @@ const (
 	Overlap       What = "overlap"        // two holds overlap
 	Crowd         What = "crowd"          // there is one hold more than there are permits
 	NoOrder       What = "no-order"       // no order fits the model; the conflict is minimal
-	NoOwnersOrder What = "no-owner-order" // no order fits if only owners may release
+	NoOwnersOrder What = "no-owner-order" // no order fits; the conflict is minimal if only owners may release
 	NoOrderFound  What = "no-order-found" // no order fits; no minimal conflict was found in time
 
 	ExtendedLate What = "extended-late" // an extension succeeded although another client had been granted the lock
@@ -29,7 +29,7 @@ const (
 	Blocked         What = "blocked" // clients never got in again
 	PassedOver      What = "passed-over"
 	RefusedForSlots What = "refused-for-slots"
-	LeftFree        What = "left-free" // no key stood in the way for Span
+	LeftFree        What = "left-free" // clients never got in, though the lock was free for all of Span
 
 	EnteredBeside What = "entered-beside"
 	FreedEarly    What = "freed-early"

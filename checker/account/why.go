@@ -97,8 +97,8 @@ const (
 	LeftTooLong   What = "left-too-long"
 )
 
-// abandonments are the reasons why no client attends to a key. A sentence puts a colon before them, and
-// a semicolon before other reasons.
+// abandonments are the reasons why no client attends to a key. A sentence puts a colon before them, as
+// before its first reason, and a semicolon before other reasons.
 var abandonments = map[What]bool{
 	SetBy: true, SetFor: true, SetThenCrashed: true, SetThenHung: true, SetUnended: true, SetMeanwhile: true, SetUnreleased: true,
 	SetAfterwards: true, SetUnknown: true, SetInVain: true, SetAndLeft: true,

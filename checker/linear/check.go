@@ -245,8 +245,8 @@ func (s search) askPorcupine(all []recording) Answer {
 	return answer
 }
 
-// stoppable returns a model in which no operation is legal once ctx has ended. Only this
-// stops porcupine, which then returns at once.
+// stoppable returns a model in which no operation is legal once ctx has ended. Nothing else stops
+// porcupine before its time limit. Porcupine then returns at once.
 func (s search) stoppable(m porcupine.Model) porcupine.Model {
 	step := m.Step
 	m.Step = func(state, input, output any) (bool, any) {

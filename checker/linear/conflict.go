@@ -82,8 +82,8 @@ func (s search) firstIllegal(all []recording) recording {
 		if from = all[failed].reply; s.violated(s.until(all, from)) {
 			return all[failed]
 		}
-		// The history that ends at from is legal. The frontier found it illegal only because it
-		// already knew fences of later replies.
+		// The history up to this reply is legal after all, so that a later reply made it illegal.
+		// The frontier found it illegal only because it already knew fences of later replies.
 	}
 	var replied []recording
 	for _, op := range all {
@@ -220,8 +220,8 @@ func (s search) spared(all []recording, from, to int) []recording {
 	return all
 }
 
-// sparing returns a copy of the operations in which each of all[from:], except last, only perhaps
-// happened.
+// sparing returns a copy of the operations in which each of all[from:], except the operation last,
+// only perhaps happened.
 func (s search) sparing(all []recording, from int, last recording) []recording {
 	all = slices.Clone(all)
 	for i := from; i < len(all); i++ {

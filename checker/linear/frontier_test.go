@@ -189,8 +189,8 @@ func TestTooManySituationsAreUndecided(t *testing.T) {
 }
 
 // BenchmarkCheck has the frontier decide histories of n operations on every model. In the legal ones,
-// eight clients take turns; in the illegal ones, two hold the lock at once near the end. The time per
-// operation of the benchmark grows no faster than n log n.
+// eight clients take turns; in the illegal ones, two hold the lock at once near the end. The time for
+// one history (ns/op) grows no faster than n log n.
 func BenchmarkCheck(b *testing.B) {
 	for _, model := range names {
 		m, _ := ModelNamed(model)

@@ -233,8 +233,8 @@ func (f clientEvents) cutoff(p *history.Pair, lock string, mode history.Mode) ti
 	return end
 }
 
-// reaches returns the first instant, not before since, at which the client's wall clock
-// shows due or more. It goes through the periods between changes of the clock.
+// reaches returns the first instant, no earlier than the time since, at which the client's wall
+// clock shows the time due or a later one. It goes through the periods between changes of the clock.
 func (f clientEvents) reaches(due, since time.Duration) time.Duration {
 	start, ahead := time.Duration(0), time.Duration(0)
 	for i := 0; ; i++ {

@@ -186,7 +186,8 @@ func (c *crowd) leave(now time.Duration) {
 
 func (c *crowd) foreign(client int) int { return len(c.holds) - c.of[client] }
 
-// owners returns the number of clients that have a hold, not counting the client except.
+// owners returns the number of clients that have a hold. It does not count the client whose number
+// is except.
 func (c *crowd) owners(except int) int {
 	n := len(c.of)
 	if c.of[except] > 0 {

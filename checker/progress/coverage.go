@@ -173,7 +173,7 @@ func (c *coverage) operations() {
 	for at := range ops.Ops {
 		op, i := &ops.Ops[at], ops.Of[at]
 		switch {
-		case op.F == history.FLost && op.Process != history.Nemesis: // an event, which no operation has
+		case op.F == history.FLost && op.Process != history.Nemesis: // an event: it belongs to no operation
 			until(op.Time)
 			now := c.state(evidence.ClientLock{Client: op.Client, Lock: op.Lock})
 			c.seen[behaviour(op.F, now, now, c.phase(op.Time, op.Time), "")] = true

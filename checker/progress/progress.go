@@ -328,8 +328,8 @@ func (m *measure) held() map[string][]evidence.Interval {
 }
 
 // lockOf returns the lock that a command is about: the lock of the operation that sent it. For a
-// watchdog's command, that is the only lock that the client attended to, or the only lock of the
-// trial. ok is false if the lock is unknown.
+// watchdog's command, it is the only lock of the trial or, in a trial with several locks, the only
+// lock that the client attended to at that time. ok is false if the lock is unknown.
 func (m *measure) lockOf(c *history.Command) (lock string, ok bool) {
 	if m.replay.Has(c.Op) {
 		return m.replay.Operation(c.Op).Invoke.Lock, true

@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// waitsOf keeps only the measures of waits.
+// waitsOf keeps the measures of waits and bypasses, and the numbers of grants and clients.
 func waitsOf(m Measures) Measures {
 	return Measures{
 		Waits: m.Waits, WaitMedian: m.WaitMedian, WaitP95: m.WaitP95, WaitMax: m.WaitMax, InVain: m.InVain,

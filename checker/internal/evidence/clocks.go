@@ -22,8 +22,8 @@ func clocksOf(ops []history.Op) map[int]Clock {
 	return clocks
 }
 
-// Shows returns the first instant of the trial, not before from, at which the
-// clock shows wall or later.
+// Shows returns the first instant of the trial, no earlier than the time from, at which the clock
+// shows the time wall or a later one.
 func (c Clock) Shows(wall, from time.Duration) time.Duration {
 	ahead := time.Duration(0)
 	for _, o := range c {

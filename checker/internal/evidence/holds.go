@@ -263,7 +263,7 @@ func (s *scan) expire(b *belief, now time.Duration) {
 	}
 }
 
-// endAll ends the beliefs of all owners for which the function at returns true.
+// endAll ends the beliefs of every owner p for which at(p) is true.
 func (s *scan) endAll(op *history.Op, why string, at func(Owner) bool) {
 	for p, b := range s.beliefs {
 		if !at(p) {

@@ -155,8 +155,9 @@ func (ix *Index) DoneAt(p *history.Pair) time.Duration {
 }
 
 // leaving returns the time at which a client left a lock that it no longer believed in: the
-// invocation of the client's first release at or after from, else its crash; Never if neither came.
-// granted is the index of the ok of the client's grant: releases before that entry do not count.
+// invocation of the client's first release at or after the time from, else its crash; Never if
+// neither came. granted is the index of the ok of the client's grant: releases before that entry do
+// not count.
 func (ix *Index) leaving(pairs []history.Pair, at ClientLock, granted int, from time.Duration) time.Duration {
 	i, _ := slices.BinarySearchFunc(pairs, granted, func(p history.Pair, ok int) int {
 		return cmp.Compare(p.Invoke.Index, ok)

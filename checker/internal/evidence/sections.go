@@ -53,7 +53,8 @@ func Sections(e history.Evidence, pairs Pairing) (map[string][]Touch, []*Section
 	x := sectionScan{claims: e.Claims, depth: map[Owner]int{}, inside: map[Owner]*Section{}, byLock: map[string][]Touch{}}
 	for place, op := range e.Ops {
 		began := op.Time
-		// Only the invocation certainly names the client, the lock and the mode.
+		// A completion takes these from its invocation, which certainly names the client, the lock and
+		// the mode.
 		if at := pairs.Of[place]; at >= 0 && op.Type != history.Invoke {
 			i := pairs.All[at].Invoke
 			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
@@ -102,8 +103,7 @@ func (x *sectionScan) entry(op history.Op, began time.Duration) {
 	}
 }
 
-// endAll ends the open sections of the client that the event is about, if the function of returns
-// true for their owner.
+// endAll ends each open section of the event's client if of(p) is true for the section's owner p.
 func (x *sectionScan) endAll(event history.Op, of func(Owner) bool) {
 	for at, s := range x.inside {
 		if at.Client == event.Client && of(at) {
