@@ -25,7 +25,7 @@ const (
 	// Unseen: the second campaign showed less than the first, but in fewer trials. The cell may
 	// therefore be no better.
 	Unseen  Direction = "unseen"
-	Other   Direction = "other" // the same verdict with other flaws, or one campaign did not decide the cell
+	Other   Direction = "other" // the same verdict with other flaws, or a campaign did not decide the cell
 	Added   Direction = "added" // only the second campaign has the cell
 	Removed Direction = "removed"
 )

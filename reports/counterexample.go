@@ -22,7 +22,8 @@ import (
 // and commands that matter, in order; and commands for a closer look. folder is the trial's folder
 // as command lines name it. origin says how the trial came about; "" = unknown. kept is what the
 // folder has; for a picture that it lacks, the text has the command that draws it. If the folder
-// has a minimal trial, that trial's page has the story, the verdicts, and the operations and commands.
+// has a minimal trial, the text leaves out the story, the verdicts, and the operations and commands:
+// they are on the minimal trial's page.
 func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, kept keptFiles) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))

@@ -41,7 +41,7 @@ func waits(client int, f story.Focus) []bar {
 
 // keyGone returns when, during a believed hold, fewer nodes than the claimed quorum still had the
 // holder's keys: keys expired, were deleted or overwritten, or nodes lost them. It returns false if
-// that did not happen, or if the hold's keys are unknown.
+// that did not happen, or if the evidence shows the hold's keys on fewer nodes than the quorum.
 func keyGone(h checker.Hold, f story.Focus) (time.Duration, bool) {
 	lives := livesOf(h, f)
 	need := f.Claims.NodeQuorum()
