@@ -35,7 +35,7 @@ type ChangedFlaw struct {
 	Oracle string     `json:"oracle"`
 	Cause  string     `json:"cause"`
 	Kind   locks.Kind `json:"kind"`   // bug, limit, or empty: the recipe does not declare it
-	Replay string     `json:"replay"` // the command line that replays the flaw
+	Replay string     `json:"replay"` // the command line that replays the flaw; "" if none is known
 }
 
 // Change is a cell that differs between two campaigns.

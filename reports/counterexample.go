@@ -27,7 +27,7 @@ import (
 func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, kept keptFiles) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
-	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not name them
+	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not tell this
 		fmt.Fprintf(&b, "**Not declared: %s.**\n\n", strings.Join(some, ", "))
 	}
 	if origin != "" {
@@ -58,7 +58,8 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	return []byte(b.String())
 }
 
-// writeStory writes the story of the finding and shows the timeline.
+// writeStory writes the story of the finding, the declaration of the flaw, and the timeline or the
+// command that draws it.
 func (g glossary) writeStory(b *strings.Builder, t trial.Result, f story.Focus, folder string, kept keptFiles) {
 	b.WriteString(story.Tell(f).Markdown())
 	if text := g.declaredWords(t, f.Finding); text != "" {

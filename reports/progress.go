@@ -31,7 +31,7 @@ type fared struct {
 	perGrant     []int     // commands per grant: the median of each trial
 	mostPerGrant int       // the maximum over all trials
 	whileHeld    []float64 // commands per second while the lock was held, for each trial
-	overrun      float64   // the greatest share of critical sections that outlast the lease, over all trials
+	overrun      float64   // the greatest share of critical sections that were made to outlast the lease, over all trials
 }
 
 // cases holds the count, the sum and the maximum of durations.

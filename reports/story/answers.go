@@ -42,8 +42,8 @@ func (t *teller) answers() []Step {
 	return out
 }
 
-// refused returns the last command of an operation. ok reports whether the node's reply was an
-// error.
+// refused returns the last command of an operation. ok reports whether the node's reply to it was
+// an error.
 func (t *teller) refused(p history.Pair) (last history.Command, ok bool) {
 	for _, c := range t.Commands {
 		if c.Op == p.Invoke.Index && c.Client == p.Invoke.Client && c.N > 0 {

@@ -142,10 +142,10 @@ func broken(f Focus) string {
 	return "None: nothing failed. The lock's own steps did it."
 }
 
-// holdsInStory returns the holds in the harm, the holds that the finding and its commands name, and
-// the last hold of each of the story's clients, if it lasted until the finding or the finding is a
-// breakdown. For a blockage, it returns the holds that led to the blockage and the hold that ended
-// it.
+// holdsInStory returns the holds in the harm, the holds that the finding names, those of
+// sendersHolds, and the last hold of each of the story's clients, if it lasted until the finding or
+// the finding is a breakdown. For a blockage, it returns the holds that led to the blockage and the
+// hold that ended it.
 func (t *teller) holdsInStory() []checker.Hold {
 	var holds []checker.Hold
 	x := t.Finding
