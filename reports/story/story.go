@@ -218,7 +218,7 @@ func (t *teller) lasting(client int) bool {
 }
 
 // holds returns steps for the beginnings of holds, and for their ends if a lost lease or a deadline
-// ended them before the harm did.
+// ended them before the harm was over.
 func (t *teller) holds() []Step {
 	var out []Step
 	x := t.Finding
