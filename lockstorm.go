@@ -19,8 +19,9 @@ import (
 // action that should happen only once.
 //
 // A recipe from locktest.Recipe is complete. A recipe written by hand needs New and an ID that no
-// other recipe has (letters, digits and . _ + -). The default Topology is locks.Single. The default
-// Claims say that a lease ends on its own after the TTL. Nil Flaws declare the limits of any lease
-// (locks.Limits), so lockstorm run --expect names every other violation. Document may stay empty.
-// If a recipe cannot be used, the process ends with exit code 254 and a line on stderr.
+// other recipe has (letters, digits and . _ + -; first a letter or a digit). The default Topology is
+// locks.Single. The default Claims say that a majority of the nodes grants the lock, and that a
+// lease ends on its own after the TTL. Nil Flaws declare the limits of any lease (locks.Limits), so
+// lockstorm run --expect names every other violation. Document may stay empty. If a recipe cannot
+// be used, the process ends with exit code 254 and a line on stderr.
 func Main(recipes ...locks.Recipe) { cli.Main(recipes...) }

@@ -16,8 +16,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// getsetLoser measures an error that D1 calls very small and negligible: two clients try to take over a
-// dead holder's key, and the GETSET of the loser overwrites the time that the winner set.
+// getsetLoser measures an error that D1 calls very small and negligible: several clients try to take
+// over a dead holder's key, and the GETSET of a loser overwrites the time that the winner set.
 var getsetLoser = Experiment{
 	ID:   "getset-loser",
 	Asks: "How much does a loser's GETSET change?",
@@ -54,7 +54,7 @@ var contests = []contest{
 
 // takeover is the outcome of the rivals' takeover of a dead client's key in one trial.
 type takeover struct {
-	moved     []int64       // by how many milliseconds each loser moved the stored time
+	moved     []int64       // for each loser, how many milliseconds its time differs from the winner's
 	cleared   bool          // a loser's GETSET removed the TTL of the winner's key
 	ownerless bool          // a GETSET came after the winner had left and made a key without owner and TTL
 	shut      time.Duration // how long the ownerless key kept everybody out, at most
@@ -138,7 +138,7 @@ func (l lab) takeover(ctx context.Context, c contest, seed uint64) (takeover, er
 			return err
 		}
 		until := env.Now() + 2*(loserLease+loserMargin)
-		// GETSET is a client's third command, after SETNX and GET.
+		// GETSET is the third command of an attempt, after SETNX and GET.
 		cancel := env.At(testbed.Point{Client: 1, Step: testbed.StepAcquire, Node: "n0", N: 3, When: testbed.Before}, func(testbed.Hit) { time.Sleep(c.pause) })
 		defer cancel()
 		var all []func(context.Context) error
@@ -179,7 +179,7 @@ func dieBehindTheFirstCommand(ctx context.Context, env testbed.Env, r locks.Reci
 }
 
 // rival makes client i poll for the lock as D1 does. It returns when the client has held the lock
-// once, or at the time until.
+// once. After the instant until, it begins no further attempt.
 func rival(ctx context.Context, env testbed.Env, i int, getset locks.Recipe, work time.Duration, seed uint64, until time.Duration) error {
 	c := env.Client(i)
 	lock, err := handle(getset, c, loserLease)
@@ -212,7 +212,9 @@ func rival(ctx context.Context, env testbed.Env, i int, getset locks.Recipe, wor
 func readTakeover(w wire) (t takeover) {
 	ran := slices.DeleteFunc(slices.Clone(w.commands), func(c history.Command) bool { return c.N == 0 || c.Exec == 0 })
 	slices.SortFunc(ran, func(a, b history.Command) int { return a.Exec - b.Exec })
-	winner, before := "", "" // the time that the latest winner set; the dead client's time, which it replaced
+	// winner is the time that the latest winner set. before is the dead client's time, which the
+	// first winner replaced.
+	winner, before := "", ""
 	for i, c := range ran {
 		switch {
 		case !is(c, "GETSET"):

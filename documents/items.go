@@ -29,7 +29,7 @@ func holds(lock, fault, workload string, schedule ...string) Replay {
 	return r
 }
 
-// with adds flags to a replay.
+// with sets the further flags of a replay.
 func with(r Replay, flags string) Replay {
 	r.More = strings.Fields(flags)
 	return r

@@ -66,8 +66,8 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// Every figure that an item names is a sentence of its experiment (Result.Says), and an item names every
-// such sentence.
+// Every figure that an item names is a sentence of its experiment (Result.Says). Every such sentence is
+// named by an item. With -short, the test covers only the sampled experiments.
 func TestItemsNameFiguresOfExperiments(t *testing.T) {
 	asked := map[string][]string{}
 	eachItem(t, func(t *testing.T, item Item) {

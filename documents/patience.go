@@ -138,8 +138,8 @@ type slowLink struct {
 	until time.Duration // when the current hold ends, counted from the beginning of the first
 }
 
-// hold begins the link's next hold, which lasts 1 to 20,000 µs. It must be called when the last hold
-// ends.
+// hold begins the link's next hold, which is to last 1 to 20,000 µs, and sets until. It must be called
+// when the previous hold ends.
 func (l *slowLink) hold(ctx context.Context, network testbed.Network, r *rand.Rand) (err error) {
 	l.undo, err = network.Hold(ctx, l.link, testbed.Downstream)
 	l.until += time.Duration(1+r.Int64N(20_000)) * time.Microsecond

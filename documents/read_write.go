@@ -227,8 +227,8 @@ func writerDies(ctx context.Context, on stage) (string, error) {
 	return outFor(ctx, on.write[2], on.read[0])
 }
 
-// outFor acquires the lock by the handle dead, never releases it, and returns how long the handle
-// waits is kept out.
+// outFor acquires the lock by the handle dead and never releases it. It returns how long the other
+// handle, waits, is kept out.
 func outFor(ctx context.Context, dead, waits locks.Lock) (string, error) {
 	if _, err := dead.TryLock(ctx); err != nil {
 		return "", err

@@ -79,7 +79,7 @@ func perSecond(n int, in time.Duration) float64 {
 	return float64(int(10*float64(n)/in.Seconds()+0.5)) / 10
 }
 
-// longestGap returns the longest time without a grant between from and the end.
+// longestGap returns the longest time without a grant, from the given instant to the end.
 func (u usage) longestGap(from time.Duration) (gap time.Duration) {
 	last := from
 	for _, g := range u.grants {

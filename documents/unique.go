@@ -59,7 +59,7 @@ func (u usage) removedAnothers() (n int) {
 		if !deleted[c.Exec] || c.Exec == 0 {
 			continue
 		}
-		// The client of the last grant before the release owns the key.
+		// The client of the last grant before the release was sent counts as the key's owner.
 		owner := -1
 		for _, g := range u.grants {
 			if g.got <= c.Sent {

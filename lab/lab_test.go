@@ -63,11 +63,12 @@ func readProxies(t *testing.T) []proxy {
 	return p
 }
 
-// member is a node or a Sentinel, with the name and the port that its command announces, and the
-// port on which it serves.
+// member is a node or a Sentinel of the replicated group: its service in docker-compose.yml, the
+// name and the port that it announces, and the port on which it serves.
 type member struct{ service, name, port, serves string }
 
-// members returns all nodes and Sentinels. reaches reports whether one member must reach another.
+// members returns the nodes and Sentinels of the replicated group, but no master. reaches reports
+// whether one member must reach another.
 func members(c compose) (all []member, reaches func(from, to member) bool) {
 	ports := map[string]string{"/lab/node.sh": "6379", "/lab/sentinel.sh": "26379"}
 	for service, s := range c.Services {

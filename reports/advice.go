@@ -34,10 +34,10 @@ type advice struct {
 	Broken []brokenAssumption
 	// Fenced: the recipe relies on a resource that refuses older fencing tokens.
 	Fenced bool
-	// Reentrant: the recipe lets an owner acquire the lock again. No recipe in Instead does.
+	// Reentrant: the recipe lets an owner acquire the lock again. No recipe in Instead or Else does.
 	Reentrant bool
 	// Instead are the recommended alternatives. For "use it only if" they do not depend on the
-	// first condition, unless Fenced is set.
+	// first condition (see conditionList).
 	Instead []locks.Pick
 	// Else are the alternatives for single conditions that the user cannot ensure.
 	Else []alternative
@@ -131,7 +131,8 @@ func (a *advice) decide(all []brokenAssumption) {
 // insteadOf returns the recipes to recommend instead of known.
 func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick {
 	if a.Answer == doNotUse || a.Answer == useOnlyIf && a.Fenced {
-		// A lock that is used only with a fenced resource is replaced where there is no such resource.
+		// "Use it only if" then begins with the condition that the resource refuses older fencing
+		// tokens. The alternatives must do without such a resource.
 		return slices.DeleteFunc(locks.PicksLike(known.ID, claims, known.Topology), func(p locks.Pick) bool {
 			return a.Answer == useOnlyIf && fenced(p)
 		})

@@ -182,7 +182,7 @@ func (a advice) elseWords() string {
 		}
 		text += a.reentrantWords()
 		if a.Fenced && slices.Contains(x.Places, 0) {
-			// Without a fencing token, no lock protects the resource from a late holder.
+			// These picks give no fencing tokens, so they do not protect the resource from a late holder.
 			text += ", if " + checker.LeaseOutlived.Assumption()
 		}
 	}

@@ -117,7 +117,7 @@ func (a advice) undecidedWords() string {
 	return fmt.Sprintf(" In %d %s the evidence did not decide.", a.Undecided, wording.Plural(a.Undecided, "cell"))
 }
 
-// underWords names the first fault, and counts the others.
+// underWords names the first fault, or says that nothing was disturbed, and counts the other faults.
 func underWords(b brokenAssumption) string {
 	text, joint := "under "+b.Faults[0], "and"
 	if b.Undisturbed {

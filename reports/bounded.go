@@ -50,7 +50,8 @@ func boundedPage(limit int, sections []boundedSection) string {
 	return b.String()
 }
 
-// write writes the section. most is the maximum number of bytes, at least s.least().
+// write writes the section. most is its maximum size in bytes. If most is less than s.least(), the
+// section has no items and is larger than most.
 func (s boundedSection) write(b *strings.Builder, most int) {
 	room := most - s.least()
 	short := 0 // bytes of the short forms of the remaining items

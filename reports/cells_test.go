@@ -24,7 +24,7 @@ func madeUp(expect bool) result {
 	return r
 }
 
-// formats renders a campaign in every format.
+// formats renders a campaign as HTML, as Markdown, as JUnit's XML and for a terminal.
 func formats(t *testing.T, r result) map[string]string {
 	t.Helper()
 	html, err := htmlReport(r, nil)

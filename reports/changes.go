@@ -25,7 +25,7 @@ const (
 	// Unseen: the second campaign showed less than the first, but in fewer trials. The cell may
 	// therefore be no better.
 	Unseen  Direction = "unseen"
-	Other   Direction = "other" // the same verdict with other flaws, or one campaign did not decide the cell
+	Other   Direction = "other" // the same verdict with other flaws, or a campaign did not decide the cell
 	Added   Direction = "added" // only the second campaign has the cell
 	Removed Direction = "removed"
 )
@@ -35,7 +35,7 @@ type ChangedFlaw struct {
 	Oracle string     `json:"oracle"`
 	Cause  string     `json:"cause"`
 	Kind   locks.Kind `json:"kind"`   // bug, limit, or empty: the recipe does not declare it
-	Replay string     `json:"replay"` // the command line that replays the flaw
+	Replay string     `json:"replay"` // the command line that replays the flaw; "" if none is known
 }
 
 // Change is a cell that differs between two campaigns.

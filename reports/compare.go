@@ -77,7 +77,8 @@ func together(all []campaign.Stored, recipe, fault string) string {
 	return strings.Join(words, " / ")
 }
 
-// differing returns a line for each flaw of a cell that only some campaigns showed.
+// differing returns a line for each flaw of a cell that only some campaigns showed. Campaigns that
+// do not support the cell do not count.
 func differing(all []campaign.Stored, recipe, fault string) (lines []string) {
 	type flaw struct{ oracle, cause string }
 	shown := map[flaw][]bool{}

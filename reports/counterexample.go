@@ -22,11 +22,12 @@ import (
 // and commands that matter, in order; and commands for a closer look. folder is the trial's folder
 // as command lines name it. origin says how the trial came about; "" = unknown. kept is what the
 // folder has; for a picture that it lacks, the text has the command that draws it. If the folder
-// has a minimal trial, that trial's page has the story, the verdicts, and the operations and commands.
+// has a minimal trial, the text leaves out the story, the verdicts, and the operations and commands:
+// they are on the minimal trial's page.
 func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin string, kept keptFiles) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n", trialTitle(t), trialWords(t))
-	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not name them
+	if some := undeclaredFlaws(t.Flaws); len(some) > 0 && t.Kind != "" { // the title does not tell this
 		fmt.Fprintf(&b, "**Not declared: %s.**\n\n", strings.Join(some, ", "))
 	}
 	if origin != "" {
@@ -57,7 +58,8 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	return []byte(b.String())
 }
 
-// writeStory writes the story of the finding and shows the timeline.
+// writeStory writes the story of the finding, the declaration of the flaw, and the timeline or the
+// command that draws it.
 func (g glossary) writeStory(b *strings.Builder, t trial.Result, f story.Focus, folder string, kept keptFiles) {
 	b.WriteString(story.Tell(f).Markdown())
 	if text := g.declaredWords(t, f.Finding); text != "" {

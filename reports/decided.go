@@ -76,9 +76,9 @@ func DecidedWords(d decision.Decision, e history.Evidence) string {
 // mostEvents is the maximum number of events in DecidedWords.
 const mostEvents = 8
 
-// meanwhile describes the events later than from and no later than to, in the order of their times.
-// They include the instants at which keys expire: an expiry changes nothing until a command or the
-// node notices it.
+// meanwhile describes the events after the first instant, up to and including the second, in the
+// order of their times. They include the instants at which keys expire: an expiry changes nothing
+// until a command or the node notices it.
 func meanwhile(e history.Evidence, from, to time.Duration) []string {
 	type event struct {
 		at    time.Duration
@@ -96,7 +96,8 @@ func meanwhile(e history.Evidence, from, to time.Duration) []string {
 			who, what := story.KeyMoment(e, k.Index)
 			all = append(all, event{k.To, who + ": " + what})
 		}
-		// Redis keeps a key through the millisecond in which the key expires.
+		// Redis keeps a key through the millisecond in which its life ends. So a life that ends shortly
+		// before the first instant may take effect after it.
 		if k.After != nil && k.After.Expires > from-2*time.Millisecond && k.After.Expires <= to {
 			words := fmt.Sprintf("%s: the life of %s ends at %s", k.Node, k.Key, prose.Instant(k.After.Expires))
 			all = append(all, event{k.After.Expires, words})

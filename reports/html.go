@@ -31,8 +31,8 @@ var pageStyle string
 //go:embed report.js
 var pageScript string
 
-// page is the template of report.html. It escapes everything except pictures, whose texts are
-// already escaped.
+// page is the template of report.html. It escapes everything except values of package template's
+// types, such as pieces and pictures, whose texts are already escaped.
 var page = template.Must(template.Must(template.New(HTMLFile).Funcs(template.FuncMap{
 	"prose":        withCode,
 	"sentence":     prose.Sentence,

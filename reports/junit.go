@@ -130,7 +130,8 @@ func junitMissed(m campaign.Discrepancy) junitCase {
 }
 
 // junitProgram returns the case of a flaw of the clients' program. Its time is 0, because the
-// cells already have its trials. An undeclared flaw is a failure both here and in its cell.
+// cells already have its trials. An undeclared flaw is a failure here and in the cell of the first
+// trial that showed it.
 func junitProgram(p campaign.ProgramFlaw) junitCase {
 	text := p.Words()
 	if p.Declared {

@@ -12,9 +12,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// fared sums up the progress of a cell's clients, over the trials whose fault hit something. A
-// typical figure is the median of the trials' figures, so that all trials count the same. A
-// maximum is over all trials. A mean is over all cases of all trials.
+// fared sums up the progress of a cell's clients, over the measurable trials. A typical figure is
+// the median of the trials' figures, so that all trials count the same. A maximum is over all
+// trials. A mean is over all cases of all trials.
 type fared struct {
 	Trials    int
 	Disturbed bool // some trial had a fault
@@ -25,13 +25,13 @@ type fared struct {
 	bypasses              int
 	fairness              []float64 // one for each trial with enough grants to compare
 	losses, orphans, back cases     // holders unaware of a lost key; orphaned keys; recoveries after faults
-	never                 int       // locks, counted for each fault, that no client acquired after it
+	never                 int       // for each fault, the locks that clients asked for afterwards and did not get
 
 	left         cases     // keys that acquire attempts left behind
 	perGrant     []int     // commands per grant: the median of each trial
 	mostPerGrant int       // the maximum over all trials
 	whileHeld    []float64 // commands per second while the lock was held, for each trial
-	overrun      float64   // the greatest share of critical sections that outlast the lease, over all trials
+	overrun      float64   // the greatest share of critical sections that were made to outlast the lease, over all trials
 }
 
 // cases holds the count, the sum and the maximum of durations.

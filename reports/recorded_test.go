@@ -71,8 +71,8 @@ func TestStoriesKnowNoRecipe(t *testing.T) {
 				g.Recipes[i].ID = other
 			}
 		}
-		// Only the title contains the name: elsewhere, a renamed recipe could change where lines
-		// wrap.
+		// The name stands only in the title, which is not wrapped. In a wrapped paragraph, another
+		// name could move the line breaks.
 		if got := strings.ReplaceAll(render(e), other, was); got != want {
 			t.Errorf("renamed, it reads otherwise\n%s", reporttest.FirstDifference([]byte(got), []byte(want)))
 		}

@@ -37,7 +37,7 @@ func TestRenewalIsComparedAtEqualOverruns(t *testing.T) {
 		// These do not count: an undecided trial, and one with another fault.
 		overran("set-nx-px-watchdog", slow, trial.Unknown, false, 1200*time.Millisecond),
 		overran("set-nx-px-watchdog", "client-pause", trial.Violated, false, 1200*time.Millisecond),
-		// The lease of getset is a second longer than the TTL.
+		// The lease of getset is a second longer than the TTL, so these are 1.2 leases too.
 		overran("getset", slow, trial.Violated, false, 2400*time.Millisecond),
 	}}
 	var b strings.Builder

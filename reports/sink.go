@@ -190,10 +190,11 @@ func Trial(folder string, t trial.Result, e history.Evidence) error {
 }
 
 // render writes the story of one violated trial into its folder, unless the trial has no
-// operations. name is the folder as command lines name it; origin says how the trial came about. If
-// pictures is set, both pictures are written. If it is not, only a trial that shows an undeclared
-// flaw gets a timeline, and only a trial without a story gets porcupine's page: pictures are half
-// of a folder's bytes and can be drawn from the evidence at any time.
+// operations. name is the folder as command lines name it; origin says how the trial came about. A
+// trial without a finding has no story and gets only porcupine's page. If pictures is set, every
+// other trial gets both pictures. If it is not, only a trial that shows an undeclared flaw gets
+// one, the timeline: pictures are half of a folder's bytes and can be drawn from the evidence at
+// any time.
 func (g glossary) render(folder, name, origin string, pictures bool, t trial.Result, e history.Evidence) (d detail, err error) {
 	if len(e.Ops) == 0 {
 		return d, nil

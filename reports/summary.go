@@ -125,7 +125,7 @@ func summaryMatrix(v view, answers []adviceRow) boundedSection {
 		s.Head += " " + f.Name + " |"
 	}
 	s.Head += "\n|---|" + strings.Repeat(":-:|", len(v.Faults)) + "\n"
-	if len(s.Head) > mostMatrix/2 { // a table without rows says nothing
+	if len(s.Head) > mostMatrix/2 { // the columns' heads leave too little room for rows
 		s.Head = fmt.Sprintf("## Matrix\n\nThe matrix has %d columns, too many for this page.\n", len(v.Faults))
 		s.Rest = func(int) string { return fmt.Sprintf("It is in [%s](%s#matrix).\n\n", HTMLFile, HTMLFile) }
 		s.Items, s.Most = []boundedItem{{Whole: strings.Repeat(" ", mostMatrix)}}, 1

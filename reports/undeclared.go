@@ -45,7 +45,8 @@ func Listed(t trial.Result, v checker.Verdict) (shown []checker.Finding, more in
 }
 
 // Declared reports whether t's recipe declares the finding. It is also true if there is no recipe,
-// and for an oracle that judges by a model, such as linearizable: recipes declare no such findings.
+// if t.Flaws does not list the finding, and for an oracle that judges by a model, such as
+// linearizable: recipes declare no such findings.
 func Declared(t trial.Result, oracle string, cause checker.Cause) bool {
 	if t.Spec.Lock == "" || checker.OracleNamed(oracle).OfModel {
 		return true

@@ -98,11 +98,11 @@ type viewRow struct {
 	Cells                     []viewCell
 }
 
-// viewCell is one cell of the matrix; Class is "" if no trial was planned.
+// viewCell is one cell of the matrix; Class is "" if the matrix lacks the cell.
 type viewCell struct {
 	Class, Word, Count, Title, Anchor string
 	// ID identifies the cell in the page. Sentence says what the trials of a cell without a
-	// violation showed. Replay is the command that runs one of them again.
+	// violation showed. Replay is the command that runs one of the cell's trials again.
 	ID, Sentence, Replay string
 }
 

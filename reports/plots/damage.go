@@ -22,8 +22,8 @@ type damage struct {
 // perHour returns the lost updates per hour of trial time.
 func (d damage) perHour() float64 { return float64(d.lost) / d.lasted.Hours() }
 
-// damages sums up the updates of each cell, over the trials whose fault hit something. Only trials
-// of the recipe's workload (cell.ComparedIn) count.
+// damages sums up the updates of each cell, over the measurable trials with updates. Only trials of
+// the recipe's workload (cell.ComparedIn) count.
 func damages(trials []trial.Result) map[cell.Key]damage {
 	in := cell.ComparedIn(trials)
 	out := map[cell.Key]damage{}

@@ -12,8 +12,8 @@ import (
 // fairnessNeeds says what the campaign lacks if there is no plot of fairness.
 const fairnessNeeds = "In no trial did several clients get a lock as often as there were clients."
 
-// fairness returns the median of Jain's index in each cell, over the trials in which the index is
-// meaningful (cell.Shared). Cells without such trials are left out.
+// fairness returns the median of Jain's index in each cell, over the measurable trials in which the
+// index is meaningful (cell.Shared). Cells without such trials are left out.
 func fairness(trials []trial.Result) map[cell.Key]float64 {
 	all := map[cell.Key][]float64{}
 	for _, t := range trials {

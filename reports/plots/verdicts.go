@@ -26,7 +26,8 @@ func plotViolations(c Campaign) *svg.Picture {
 	return heatMap(c.Matrix, "Trials that show the cell's verdict, in percent", "red: a bug · amber: a limit, which no lease can promise by itself · purple: blocked · hatched: not judged", heat)
 }
 
-// heat paints one cell of the heat map. A cell that was not judged is hatched.
+// heat paints one cell of the heat map. A cell that was not judged is hatched; an unsupported cell
+// is blank.
 func heat(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 	n.Box(svg.Wash, x0, y0, x1, y1)
 	switch {

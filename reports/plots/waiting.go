@@ -134,7 +134,7 @@ func (w *wave) draw(n svg.Canvas, x func(tenth int) vg.Length, foot, height vg.L
 	n.Box(svg.Wash, left, foot, right, foot+height)
 	for i := 0; i < len(w.bins); {
 		end, inForce := i+1, w.bins[i].inForce
-		for end < len(w.bins) && w.bins[end].inForce == inForce { // one box for all of them makes the file smaller
+		for end < len(w.bins) && w.bins[end].inForce == inForce { // one box for equal bins makes the file smaller
 			end++
 		}
 		if inForce > 0 {

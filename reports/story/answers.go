@@ -9,8 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// answers returns a step for each operation of the story's clients whose outcome is unknown to the
-// client.
+// answers returns a step for each acquire and release of the story's clients whose outcome the
+// client does not know. If clients waited although the lock was free, it returns only the first.
 func (t *teller) answers() []Step {
 	var out []Step
 	for _, p := range t.Pairs {
@@ -35,15 +35,15 @@ func (t *teller) answers() []Step {
 			text = fmt.Sprintf("%s answered c%d's %s with an error, %s", refused.Node, c.Client, c.F, kind)
 		}
 		out = append(out, Step{At: c.Time, Text: text, Weight: aside})
-		if t.leftFree() { // waits counts the remaining operations
+		if t.leftFree() { // the step of waits counts the later attempts
 			break
 		}
 	}
 	return out
 }
 
-// refused returns the last command of an operation. ok reports whether the node's reply was an
-// error.
+// refused returns the last command of an operation. ok reports whether the node's reply to it was
+// an error.
 func (t *teller) refused(p history.Pair) (last history.Command, ok bool) {
 	for _, c := range t.Commands {
 		if c.Op == p.Invoke.Index && c.Client == p.Invoke.Client && c.N > 0 {

@@ -76,8 +76,8 @@ func TestWhoAskedAHungHolderOfAQuorumIsCountedFromItsGrant(t *testing.T) {
 	says(t, toldOf(t, trial), []string{"0.100 s: from now on c1 asked for the lock in vain, 4 times"}, nil)
 }
 
-// A hanging client holds the lock beyond its lease, to the trial's end. The story names no end of
-// the hold. It does not advise renewal, which would block all clients for ever.
+// A hanging client holds the lock beyond its lease, to the trial's end. The story says so, and does
+// not advise renewal, which would block all clients for ever.
 func TestAHungHolderWithoutRenewalIsToldToTheTrialsEnd(t *testing.T) {
 	tape := reporttest.NewTape(t)
 	tape.Acquire(0, 10, 13)

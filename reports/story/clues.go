@@ -18,8 +18,8 @@ import (
 // by the lock's name.
 type clues struct {
 	tokens tokenUse
-	// took names the commands of one acquire in the story: the acquire with the most commands. A
-	// single command or script means that the lock is taken atomically.
+	// took names the different commands of one acquire in the story: the acquire with the most of
+	// them. A single command or script means that the lock is taken atomically.
 	took []string
 	// freed is a command that removed another client's key. prolonged is a command that changed
 	// the expiry of another client's key.
@@ -164,7 +164,8 @@ func acknowledged(c history.Command) bool {
 	return err == nil && err2 == nil && asked > 0 && got >= asked
 }
 
-// promotedSince reports whether a replica was promoted between at and the end of the finding.
+// promotedSince reports whether a replica was promoted from the given instant to the end of the
+// finding.
 func (t *teller) promotedSince(at time.Duration) bool {
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
 		return op.F == history.FPromote && op.Time >= at && op.Time <= t.Finding.To

@@ -147,7 +147,8 @@ func (t *teller) cutOff(w facts.Window) bool {
 }
 
 // describedByEvents reports whether the events of a fault describe all its effects: a crash, a clock's
-// jump, a node's death or return, an eviction, a split.
+// jump, a node's death or return, an eviction, a split, or a promotion. A promotion does not describe
+// them all if the fault also stopped replication.
 func (t *teller) describedByEvents(w facts.Window) bool {
 	clients, nodes := w.AimedAt(), w.Servers()
 	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {

@@ -77,8 +77,9 @@ type Focus struct {
 	From, To time.Duration
 	End      time.Duration // end of the whole trial
 	Start    time.Duration // when the story begins; From is a margin earlier
-	// Cast are the clients of the story, sorted: the finding's clients, the senders of the finding's
-	// commands, clients that changed keys of the finding's clients, and clients whose keys block.
+	// Cast are the clients of the story, in no order: the finding's clients, the senders of the
+	// finding's commands, clients that changed keys of the finding's clients, holders that changed
+	// any other client's key, and clients whose keys block.
 	Cast []int
 	facts.Reading
 }
@@ -185,8 +186,8 @@ func acquiredAt(ops []history.Op, h checker.Hold) time.Duration {
 	return h.From
 }
 
-// Involved returns the holds that overlap the harm in time. A hold is a time during which one of
-// the finding's clients believed that it held the lock.
+// Involved returns the holds of the finding's clients that overlap the harm in time. A hold is a
+// time during which a client believed that it held the lock.
 func (f Focus) Involved() []checker.Hold {
 	x := f.Finding
 	var out []checker.Hold

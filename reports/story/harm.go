@@ -13,8 +13,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// touches returns the steps of the first lost update among the finding's clients, with the values
-// read and written.
+// touches returns the steps of the first lost update by one of the finding's clients, with the
+// values read and written. It returns none for a blockage.
 func (t *teller) touches() []Step {
 	if t.Finding.Blocks() {
 		return nil
@@ -78,7 +78,7 @@ func (t *teller) readBefore(w history.Op) (history.Op, bool) {
 }
 
 // waits returns the steps of a blockage: which clients asked for the lock in vain, and for how
-// long.
+// long; if the blockage did not end, also which keys were left.
 func (t *teller) waits() []Step {
 	x := t.Finding
 	if !x.Blocks() {
@@ -123,7 +123,8 @@ func (t *teller) waits() []Step {
 }
 
 // inVainFrom returns the time from which the blockage made acquires fail. It can be earlier than
-// the finding: when the blocking keys had been set and the last earlier hold had ended.
+// the finding: when the blocking keys had been set and the last earlier hold had ended. It can be
+// later if the client that left its key got in once more.
 func (t *teller) inVainFrom() time.Duration {
 	x := t.Finding
 	from, ok := t.blockingKeysFrom()
@@ -146,7 +147,8 @@ func (t *teller) inVainFrom() time.Duration {
 
 // blockingKeysFrom returns the time from which keys of the story's clients (Focus.Cast) denied a
 // quorum to other clients, but no later than the finding's beginning. Only keys that existed for
-// most of the blockage count. It returns false if a quorum of nodes was free.
+// most of the blockage count. If the lock needs a quorum of nodes and a quorum was free, it returns
+// false. If one node suffices and no key blocks, it returns the finding's beginning.
 func (t *teller) blockingKeysFrom() (time.Duration, bool) {
 	blocked := map[string]time.Duration{} // the time of the first blocking key, by node
 	for _, s := range t.Spans {
@@ -174,7 +176,8 @@ func (t *teller) blockingKeysFrom() (time.Duration, bool) {
 	return t.Finding.From, true
 }
 
-// leftKeys returns steps for the lock's keys that still existed at the end of the trial.
+// leftKeys returns steps for the lock's keys that still existed at the end of the trial, without
+// the counters of fencing tokens.
 func (t *teller) leftKeys() []Step {
 	var out []Step
 	for _, op := range t.Ops {

@@ -13,7 +13,7 @@ import (
 
 // harms maps each kind of harm to the function that describes it. The function gets a step with
 // the finding's summary and may change the step. It returns false if another step already
-// describes the harm.
+// describes the harm. Without a function, the step stays as it is.
 var harms = map[checker.Harm]func(t *teller, s *Step) bool{
 	checker.HarmOverlap:  (*teller).overlapHarm,
 	checker.HarmWork:     (*teller).resourceHarm,

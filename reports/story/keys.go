@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// keySteps returns steps for the events of the keys of the story's clients, and for the keys of a
-// blockage (leftSteps). Equal events on several nodes become one step.
+// keySteps returns steps for the events of keys that belong to the story (concerns), and for the
+// keys of a blockage (leftSteps). Equal events on several nodes or at several times become one step.
 func (t *teller) keySteps() []Step {
 	var order []string
 	steps := map[string]*repeated{}
@@ -80,7 +80,8 @@ func (r *repeated) words() string {
 	return "on " + prose.List(nodes)
 }
 
-// lasts reports whether a key existed for most of a blockage.
+// lasts reports whether a key existed for most of a blockage: from its beginning, for at least half
+// of it.
 func lasts(s facts.Span, x Finding) bool {
 	return s.From <= x.From && s.To >= x.From+(x.To-x.From)/2
 }
@@ -169,7 +170,8 @@ func (t *teller) keyWords(x facts.Event) string {
 	return ""
 }
 
-// standing says that the client that changed another client's key held no lock; "" if it held one.
+// standing says that the client that changed another client's key had released its own lock or had
+// never held one; "" in any other case.
 func (t *teller) standing(x facts.Event) string {
 	for _, h := range slices.Backward(t.Focus.Holds) {
 		switch {

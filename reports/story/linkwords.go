@@ -69,7 +69,8 @@ func (t *teller) effectAt(w facts.Window) time.Duration {
 	return max(w.From, first+time.Microsecond)
 }
 
-// lostOn reports whether the command or its reply was lost on one of the fault's links.
+// lostOn reports whether one of the fault's links carried the command, and the command got no reply
+// and was sent during the fault, or at most lateness before it.
 func lostOn(w facts.Window, c history.Command) bool {
 	return onLink(w, c) && c.Replied == 0 && c.Sent <= w.To && c.Sent >= w.From-lateness
 }

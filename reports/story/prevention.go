@@ -27,7 +27,7 @@ const (
 // lease.
 var fence = remedy{func(c clues) bool { return !c.fenced }, say(fencingToo)}
 
-// atomicTake applies if taking the lock needed several commands.
+// atomicTake applies if taking the lock needed several commands, unless two primaries granted it.
 var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 && !c.twoPrimaries }, func(c clues) string {
 	return fmt.Sprintf("taking the lock in one atomic step: here that took %s, and others came in between. %s does it at once, or one Lua script that looks and takes", prose.List(c.took), oneCommand)
 }}

@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
-// renewalReasons maps each reason why a holder sent no renewal to the function that describes it.
-// Steps about the key and the faults describe all other reasons.
+// renewalReasons has the reasons why a holder sent no renewal that need a step of their own, with
+// the functions that write it. Steps about the key and the faults describe the other reasons.
 var renewalReasons = map[account.What]func(t *teller, r account.Fact) Step{
 	account.RenewalStopped: (*teller).renewalStopped,
 	account.RenewedInstead: (*teller).renewedInstead,

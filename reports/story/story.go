@@ -84,8 +84,8 @@ func newTeller(f Focus) *teller {
 // leftFree reports whether clients waited although the lock was free.
 func (t *teller) leftFree() bool { return t.Finding.Account.What == account.LeftFree }
 
-// lastStrike considers the faults that hit something and began no later than at. It returns when
-// the last of these faults began; at if there are none.
+// lastStrike returns when the last fault up to the instant at began, among the faults that hit
+// something. Without such a fault, it returns at itself.
 func (t *teller) lastStrike(at time.Duration) time.Duration {
 	for _, w := range slices.Backward(t.Windows) {
 		if w.Hits > 0 && w.From <= at {
@@ -142,10 +142,10 @@ func broken(f Focus) string {
 	return "None: nothing failed. The lock's own steps did it."
 }
 
-// holdsInStory returns the holds in the harm, the holds that the finding and its commands name, and
-// the last hold of each of the story's clients, if it lasted until the finding or the finding is a
-// breakdown. For a blockage, it returns the holds that led to the blockage and the hold that ended
-// it.
+// holdsInStory returns the holds in the harm, the holds that the finding names, those of
+// sendersHolds, and the last hold of each of the story's clients, if it lasted until the finding or
+// the finding is a breakdown. For a blockage, it returns the holds that led to the blockage and the
+// hold that ended it.
 func (t *teller) holdsInStory() []checker.Hold {
 	var holds []checker.Hold
 	x := t.Finding
@@ -193,7 +193,8 @@ func (t *teller) holdsInStory() []checker.Hold {
 }
 
 // blockedFrom returns when the story of a blockage begins: when the command that set the blocking
-// key was sent, or when the first hold of the story was acquired, whichever is earlier.
+// key was sent, when the first acquire of the story's holds began, or when the finding begins,
+// whichever is the earliest.
 func (t *teller) blockedFrom() time.Duration {
 	start := t.Finding.From
 	for _, s := range t.Spans {
@@ -217,7 +218,7 @@ func (t *teller) lasting(client int) bool {
 }
 
 // holds returns steps for the beginnings of holds, and for their ends if a lost lease or a deadline
-// ended them before the harm did.
+// ended them before the harm was over.
 func (t *teller) holds() []Step {
 	var out []Step
 	x := t.Finding
@@ -257,7 +258,7 @@ func (t *teller) holds() []Step {
 	return out
 }
 
-// apart reports whether the holds were granted by different nodes.
+// apart reports whether the holds were granted by different sets of nodes.
 func (t *teller) apart(holds []checker.Hold) bool {
 	var nodes []string
 	for _, h := range holds {

@@ -81,8 +81,8 @@ func claimOf(c history.Command) string {
 	return ""
 }
 
-// shortestToken is the minimum length of a script's argument that may be a token: counters and
-// TTLs are shorter.
+// shortestToken is the minimum length of a value that may be a token. A shorter value, such as "1",
+// is taken for a number or a constant.
 const shortestToken = 5
 
 // tokenUse says how precisely the value of a lock's key identifies its owner.

@@ -30,7 +30,8 @@ func impactWords(w history.Window) string {
 	}
 	i := *w.Impact
 	where, what := placeWords(i.At), ""
-	if prose.Instant(i.At.Time) != prose.Instant(i.From) { // otherwise the effect's words give the time
+	// If the two times are equal, the effect's words give the time.
+	if prose.Instant(i.At.Time) != prose.Instant(i.From) {
 		where = strings.TrimSpace(where + " at " + prose.Instant(i.At.Time))
 	}
 	if tell := effectWords[w.Effect]; tell != nil {

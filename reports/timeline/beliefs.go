@@ -41,7 +41,7 @@ func waits(client int, f story.Focus) []bar {
 
 // keyGone returns when, during a believed hold, fewer nodes than the claimed quorum still had the
 // holder's keys: keys expired, were deleted or overwritten, or nodes lost them. It returns false if
-// that did not happen, or if the hold's keys are unknown.
+// that did not happen, or if the evidence shows the hold's keys on fewer nodes than the quorum.
 func keyGone(h checker.Hold, f story.Focus) (time.Duration, bool) {
 	lives := livesOf(h, f)
 	need := f.Claims.NodeQuorum()
@@ -84,8 +84,8 @@ func livesOf(h checker.Hold, f story.Focus) map[string]time.Duration {
 	return lives
 }
 
-// lossOf returns when the grant's node went down and lost the key; checker.Never if it did not.
-// The key changes show the loss only when the node is back.
+// lossOf returns when the grant's node lost the key; checker.Never if it did not. If the node went
+// down, the spans have that time; the key changes show the loss only when the node is back.
 func lossOf(g *keyspace.Grant, f story.Focus) time.Duration {
 	for _, s := range f.Spans {
 		if s.Node == g.Node && s.Key == g.Key && s.Owner == g.Client && s.End == facts.Lost && s.To >= g.At.Hi {

@@ -11,8 +11,8 @@ import (
 )
 
 // Data returns the timeline of the part of a trial in focus as JSON, from which a page's script
-// draws the picture. The JSON has no title: the page names the trial. It is much shorter than the
-// SVG file. Times are whole microseconds since the trial's start.
+// draws the picture. The JSON is much shorter than the SVG file, and has no title: the page names
+// the trial. Times are whole microseconds since the trial's start.
 func Data(f story.Focus) (json.RawMessage, error) {
 	s := newScene(f)
 	d := sceneData{

@@ -142,7 +142,7 @@ func newClientLane(client int, f story.Focus, rows *book) lane {
 }
 
 // eventMarks are the marks of events on the lanes of their clients and nodes. Marks of keys show
-// the effects of other events.
+// evictions and moved slots; lane.split marks splits.
 var eventMarks = map[string]struct {
 	shape markShape
 	label string
@@ -188,8 +188,8 @@ func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
 	return end
 }
 
-// holdBars returns the bar of a believed hold; two bars if the hold's key was gone before the hold
-// ended.
+// holdBars returns the bar of a believed hold. If the hold's key was gone before the hold ended, the
+// time without the key is a bar of its own.
 func holdBars(h checker.Hold, f story.Focus, rows *book) []bar {
 	b := bar{From: h.From, To: min(h.To, f.End), Style: barHold, Client: h.Client, Label: "holds", Rows: rows.hold(h)}
 	switch h.Mode {
@@ -302,8 +302,8 @@ func nodeLanes(f story.Focus, rows *book) []lane {
 	return lanes
 }
 
-// split marks when a split made the node a second primary, and when the split's end demoted the
-// node.
+// split marks the beginning of each split that made the node a second primary, and the end of each
+// split that made another node one, as the node's demotion.
 func (l *lane) split(node string, splits []facts.Split, rows *book) {
 	for _, s := range splits {
 		switch {

@@ -56,7 +56,7 @@ type spot struct {
 	lane vg.Length
 }
 
-// size returns a glyph's size: legend in the legend, lane on a lane.
+// size returns a glyph's size: the first argument in the legend, the second on a lane.
 func (s spot) size(legend, lane vg.Length) vg.Length {
 	if s.lane == 0 {
 		return legend

@@ -68,8 +68,8 @@ const (
 	barAttempt                 // an operation that succeeded
 	barBusy                    // an operation that was refused
 	barUnknown                 // an operation that may or may not have happened
-	barKey                     // a key carrying a client's claim
-	barKeyEver                 // a key carrying a client's claim, without an expiry
+	barKey                     // a key carrying a client's grant
+	barKeyEver                 // a key carrying a client's grant, without an expiry
 	barFault
 	barFinding
 	barOther // a finding other than the one in focus
@@ -109,7 +109,7 @@ type mark struct {
 	At     time.Duration
 	Shape  markShape
 	Client int
-	// Foreign: the command changed a key that carried another client's claim.
+	// Foreign: the command changed a key that carried another client's grant.
 	Foreign bool
 	Label   string
 	Rows    []int // the mark's rows, as indices in scene.Rows

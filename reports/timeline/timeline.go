@@ -39,7 +39,7 @@ func (k laneKind) height() vg.Length {
 }
 
 // Draw draws the part of a trial in focus as an SVG file. faultColor returns a fault's colour as
-// "#rrggbb". The titles of bars and marks describe what they stand for.
+// "#rrggbb". The title of a bar or a mark describes what the bar or the mark stands for.
 func Draw(f story.Focus, faultColor func(string) string) ([]byte, error) {
 	s := newScene(f)
 	p := newPainter(s, faultColor)
@@ -177,7 +177,7 @@ func (p *painter) rows(i int, inset vg.Length) (bottom, top vg.Length) {
 
 func (p *painter) fault(name string) color.NRGBA { return svg.Color(p.faultColor(name)) }
 
-// titled draws a group with a title, or without a group if the title is "".
+// titled calls paint within a group that has the title; if the title is "", without a group.
 func (p *painter) titled(title string, paint func()) {
 	if title == "" {
 		paint()

@@ -8,7 +8,7 @@ import (
 )
 
 // fenceCounters returns the keys that only count fencing tokens, such as "{orders}:fence". Such a
-// key carries no client's claim: all clients increment the number, and it stays after a release.
+// key carries no client's grant: all clients increment the number, and it stays after a release.
 //
 // A counter is a string that never had a TTL and that no command removed. An acquire that was
 // granted a fencing token wrote the token to the counter, and also changed another key.

@@ -17,14 +17,14 @@ type Event struct {
 	Client int // the command's sender; history.NoClient if there was no command
 	Kind   Kind
 	TTL    time.Duration // the key's TTL after the event; 0 = none
-	Owner  int           // the client whose claim the event affects; history.NoClient if none
+	Owner  int           // the client whose grant the event affects; history.NoClient if none
 	// Command is the index of the command; -1 if there was none.
 	Command int
-	// Counter: the key counts fencing tokens. It carries nobody's claim.
+	// Counter: the key counts fencing tokens. It carries nobody's grant.
 	Counter bool
 }
 
-// Foreign reports whether a command changed a key that carried another client's claim.
+// Foreign reports whether a command changed a key that carried another client's grant.
 func (x Event) Foreign() bool { return x.Client >= 0 && x.Owner >= 0 && x.Client != x.Owner }
 
 // Kind says what happened to a key, such as "set" or "expired".
@@ -42,17 +42,17 @@ const (
 	Gone      Kind = "gone"  // removed by an unknown cause
 )
 
-// Span is a time during which a key on a node carried one client's claim.
+// Span is a time during which a key on a node carried one client's grant.
 type Span struct {
 	Node, Key string
 	Owner     int
 	From, To  time.Duration
-	End       Kind // how the span ended; "" = not before the trial's end; Set = the next claim replaced it
+	End       Kind // how the span ended; "" = not before the trial's end; Set = the next grant replaced it
 	Forever   bool // the key had no TTL when the span ended
 }
 
 // KeyLife returns the events of all keys on all nodes, and the spans during which the keys
-// carried clients' claims.
+// carried clients' grants.
 func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
 	var events []Event
 	counters := fenceCounters(e, keys)
@@ -141,7 +141,8 @@ func kindOf(c history.KeyChange, s keyspace.Step) Kind {
 }
 
 // spansOf returns the spans during which each key carried one client's grant. If several grants
-// overlap, the latest one counts. Counters of fencing tokens have no spans.
+// overlap, the latest one counts. A share that joined the other shares of a count has no span.
+// Counters of fencing tokens have no spans.
 func spansOf(keys *keyspace.Keys, counters map[Key]bool, end time.Duration) []Span {
 	byKey := map[Key][]*keyspace.Grant{}
 	for _, g := range keys.Grants {

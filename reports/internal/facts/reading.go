@@ -55,7 +55,7 @@ func (r Reading) Counts(k Key) bool {
 }
 
 // keysOf returns the keys that operations on the lock changed. If they changed none, it returns
-// all keys that carried a client's claim.
+// all keys that carried a client's grant.
 func keysOf(lock string, e history.Evidence, spans []Span, events []Event) []Key {
 	lockOf := map[int]string{}
 	for _, op := range e.Ops {

@@ -30,7 +30,7 @@ func (w Window) Matters(clients []int) bool {
 	return len(aimed) == 0 || slices.ContainsFunc(clients, func(c int) bool { return slices.Contains(aimed, c) })
 }
 
-// AimedAt returns the clients that the fault strikes, either directly or through their links.
+// AimedAt returns the clients at which the fault is aimed, either directly or through their links.
 func (w Window) AimedAt() []int {
 	all := slices.Clone(w.Clients)
 	for _, l := range w.Links {
@@ -42,13 +42,13 @@ func (w Window) AimedAt() []int {
 	return slices.Compact(all)
 }
 
-// AimsAtNode reports whether the fault is aimed at the node. A fault that also strikes a
-// client or a client's link is aimed at the client.
+// AimsAtNode reports whether the fault is aimed at the node. It is false for a fault that is also
+// aimed at a client or a client's link.
 func (w Window) AimsAtNode(node string) bool {
 	return len(w.AimedAt()) == 0 && slices.Contains(w.Servers(), node)
 }
 
-// Servers returns the nodes that the fault strikes, either directly or through links between
+// Servers returns the nodes at which the fault is aimed, either directly or through links between
 // nodes.
 func (w Window) Servers() []string {
 	all := slices.Clone(w.Nodes)
@@ -72,7 +72,7 @@ func (w Window) Lagged() bool {
 	return w.Effect == history.Promoted && w.Impact != nil && w.Impact.Handover != nil && w.Impact.Handover.How != history.PrimaryOutvoted
 }
 
-// Cuts reports whether the fault struck the link between the two servers.
+// Cuts reports whether the fault is aimed at the link between the two servers.
 func (w Window) Cuts(a, b string) bool {
 	return slices.ContainsFunc(w.Links, func(l history.Link) bool {
 		return l.From == a && l.To == b || l.From == b && l.To == a

@@ -25,8 +25,8 @@ type Sheet struct {
 // Rules returns the style sheet for the pictures compacted so far.
 func (s *Sheet) Rules() string { return s.rules.String() }
 
-// Compact returns the picture in less than half its bytes, for a page with the sheet's rules.
-// Styles become classes, coordinates are rounded to a tenth of a point, successive paths of one
+// Compact returns the picture in fewer bytes, usually less than half, for a page with the sheet's
+// rules. Styles become classes, coordinates are cut to tenths of a point, successive paths of one
 // style are joined, and paths become relative.
 func (s *Sheet) Compact(picture []byte) []byte {
 	picture = toTenths(picture)

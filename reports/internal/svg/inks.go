@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The inks of all pictures. The clients' colours are Okabe and Ito's: people with any kind of
-// colour vision can tell them apart.
+// The inks of all pictures. Four of the clients' colours are from Okabe and Ito's palette, which
+// people with any kind of colour vision can tell apart.
 var (
 	Paper = RGB(0xFFFFFF)
 	Ink   = RGB(0x1F2328)

@@ -2,8 +2,8 @@
 // (timeline.Data). Readers can zoom, pan and link to these timelines.
 //
 // The script defines drawTimeline(place, data, shared). place is the empty element to draw into. It stands
-// within a details element; a link to a mark of the timeline contains that element's id. data is the result
-// of timeline.Data. shared.key is a timeline.Key. shared.faults has the faults' colours by name. The script
+// within a details element, whose id is part of the links to the timeline's marks. data is the result of
+// timeline.Data. shared.key is a timeline.Key. shared.faults has the faults' colours by name. The script
 // needs the page's colours as custom properties: --paper, --ink, --muted, --rule, --wash, --alarm, --doubt
 // and --link.
 package page
