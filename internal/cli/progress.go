@@ -157,7 +157,8 @@ func (p *progress) text(s campaign.Progress) []string {
 	return words
 }
 
-// left estimates the remaining time from the average time of a trial so far.
+// left estimates the remaining time from the number of trials per time so far; 0 if no trial has
+// ended.
 func (p *progress) left(s campaign.Progress) time.Duration {
 	if s.Done == 0 {
 		return 0

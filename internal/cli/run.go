@@ -35,7 +35,8 @@ type runFlags struct {
 	shards                   int
 	json                     bool
 	volumeFlags
-	namedChosen    bool // whether --named was given; otherwise the testbed's default applies
+	// Each of these fields says whether the user gave the flag.
+	namedChosen    bool
 	shrinkChosen   bool
 	ttlChosen      bool
 	durationChosen bool
