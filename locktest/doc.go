@@ -21,7 +21,7 @@
 // time. In the simulation clients are paused and crash, replies are lost, nodes restart and fail
 // over, and clocks jump. Hundreds of such trials take some seconds. The trials depend on a seed, so
 // a failure can be run again. Only math/rand/v2, hash/maphash, the order of maps, and select among
-// ready channels do not follow the seed.
+// ready channels do not follow the seed; in Check, neither does math/rand (Client.Rand).
 //
 // # Verdicts
 //

@@ -148,7 +148,8 @@ func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
 	return slices.Concat(flaws[i:i+1], flaws[:i], flaws[i+1:])
 }
 
-// counterexample turns the worst trial under a fault into a violation with its story.
+// counterexample turns the worst trial under a fault into a violation with its story. If a result or
+// a saved trial already tells this flaw, the violation refers to that instead (SameAs).
 func (s *session) counterexample(ctx context.Context, worst trial.Result, f FaultResult) (*Violation, error) {
 	v := f.Violation
 	v.Seed, v.Replay, v.spec = s.Seed, worst.Spec.Workload+"/"+number(worst.Spec), worst.Spec

@@ -17,10 +17,10 @@ type Options struct {
 	// leases cost nothing.
 	TTL time.Duration
 	// Patience is the longest time that a call of the lock takes if Redis does not answer,
-	// including all retries of its Redis client. It is from 1 ms to one minute; 0 = 15 s, which is
-	// enough for go-redis with its defaults. A client that is stuck for longer counts as blocked. A
-	// Patience below TTL/2 is raised to TTL/2, at most one minute, because a client that waits for
-	// a reply may hold a lease.
+	// including all retries of its Redis client. It is from 1 ms to one minute; 0 = 15 s. (go-redis
+	// 9.23 with its defaults takes longer, four attempts of 5 s.) A client that is stuck for longer
+	// than Patience counts as blocked. A Patience below TTL/2 is raised to TTL/2, at most one
+	// minute, because a client that waits for a reply may hold a lease.
 	Patience time.Duration
 	// Nodes is the number of independent Redis nodes of a lock that needs a majority of nodes, like
 	// Redlock: 2 to 16; 0 = one node.

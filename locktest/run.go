@@ -115,7 +115,7 @@ func arguments(t *testing.T) []string {
 	return append(args, ownFlags()...)
 }
 
-// ownFlags returns the flags that the tests themselves declare, with their current values, and the
+// ownFlags returns those flags of the command line that the tests themselves declare, and the
 // arguments after the flags.
 func ownFlags() (args []string) {
 	flag.Visit(func(f *flag.Flag) {
