@@ -232,8 +232,9 @@ func (r *runner) fault(ctx context.Context, t *testing.T, fault string, result *
 	}
 }
 
-// advice saves a counterexample. It returns a text with the file and with the commands that run the
-// trial again.
+// advice saves a counterexample. It returns a text with the file, if there is one, and with the
+// commands that run the trial again. If v is nil, or its story is told elsewhere (SameAs), advice
+// saves nothing and returns "".
 func (r *runner) advice(t *testing.T, v *Violation) string {
 	if v == nil || v.SameAs != "" {
 		return ""

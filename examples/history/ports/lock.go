@@ -67,7 +67,8 @@ func acquired(ctx context.Context, l lock, c *locktest.Client, key string, ttl t
 	return held, nil
 }
 
-// unless returns err if err is not nil, the error no if ok is false, and otherwise nil.
+// unless returns err if err is not nil. Otherwise it returns nil if ok is set, and the error in the
+// parameter no if ok is not set.
 func unless(ok bool, err, no error) error {
 	if err == nil && !ok {
 		return no
