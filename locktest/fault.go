@@ -19,7 +19,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial/shrink"
 )
 
-// fault tests the lock under a fault. The error is ctx's, or says why no trial can run.
+// fault tests the lock under a fault. The error is ctx's, or says why its trials could not be planned
+// or run.
 func (s *session) fault(ctx context.Context, fault string) (FaultResult, error) {
 	f := FaultResult{Fault: fault}
 	end := s.share()

@@ -56,8 +56,8 @@ type Options struct {
 	// Blocking: Acquire waits while somebody else has the lock, until it gets the lock, gives up
 	// (ErrBusy), or ctx ends. Without any fault it returns within TTL/20 of ctx's end.
 	Blocking bool
-	// WallClock: the lock reads Client.Now, and Held.Until is an instant of that clock. The fault
-	// client-skew is then among the faults.
+	// WallClock: the lock reads Client.Now, and Held.Until is an instant of that clock. The default
+	// faults then include client-skew.
 	WallClock bool
 }
 
@@ -106,8 +106,8 @@ func Reentrant(o *Options) { o.Reentrant = true }
 // Blocking says that Acquire waits while somebody else has the lock (Options.Blocking).
 func Blocking(o *Options) { o.Blocking = true }
 
-// WallClock says that the lock reads Client.Now (Options.WallClock). The fault client-skew is then
-// among the faults.
+// WallClock says that the lock reads Client.Now (Options.WallClock). The default faults then include
+// client-skew.
 func WallClock(o *Options) { o.WallClock = true }
 
 var (

@@ -102,7 +102,7 @@ func (c counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String returns one line for each oracle that applies.
+// String returns a line with the number of trials, and then one for each oracle that applies.
 func (t *tally) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d trials", t.subject, t.trials)
