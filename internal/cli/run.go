@@ -215,8 +215,9 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	return c, err
 }
 
-// durationTTLs is the least --duration, in lease times, if the user chooses only --ttl. It is the
-// ratio of the default duration to the default lease time.
+// durationTTLs is the least --duration, in lease times, if the user chooses only --ttl; for bench, if
+// the user does not choose --duration. It is the ratio of the default duration to the default lease
+// time.
 const durationTTLs = 5
 
 // prepare returns a campaign that will run configuration c on the open testbed tb.
