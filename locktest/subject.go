@@ -139,8 +139,8 @@ func (o Options) allFaults() (names []string) {
 }
 
 // traitsOf reads the lock's traits from a fault-free trial whose clients tried to extend their
-// leases. acquired reports whether anybody acquired the lock. If nobody did, failed is the first
-// error of an attempt, or "" if all attempts were busy.
+// leases. acquired reports whether anybody acquired the lock. failed is the first error of an attempt
+// other than ErrBusy and errReaders; "" if there was none.
 func traitsOf(r trial.Record) (t traits, acquired bool, failed string) {
 	for _, op := range r.Evidence.Ops {
 		switch {
