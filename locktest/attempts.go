@@ -45,7 +45,8 @@ type attempt struct {
 }
 
 func attemptsOf(r trial.Record) (all []attempt) {
-	held, pending, now := map[int]int{}, map[int]int{}, time.Duration(0) // held and pending: by client
+	// By client: held is the number of grants that the client has, pending the index of its latest attempt.
+	held, pending, now := map[int]int{}, map[int]int{}, time.Duration(0)
 	since := map[int]time.Duration{}
 	for _, op := range r.Evidence.Ops {
 		now = op.Time

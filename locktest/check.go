@@ -23,10 +23,11 @@ var checking = make(chan struct{}, 1)
 //
 // Check runs the trials in this process, one after another. So a panic in a goroutine that the
 // lock's code starts ends the process, and Check cannot end a trial that hangs. Check gives a trial
-// up in two cases. First, its virtual time stands still for some seconds of real time, because a
-// goroutine waits for a mutex whose owner waits for time. Second, its code runs for a minute
-// without a command. The error then names the line of the lock's code, and the trial's goroutines
-// stay behind. The package's documentation says what the virtual clock waits for.
+// up in two cases. First, its virtual time stands still for some seconds of real time, for example
+// because a goroutine waits for a mutex whose owner waits for time. Second, its code runs for a
+// minute without a command. The error then names the lock's code, if a dump of the goroutines shows
+// it, and the trial's goroutines stay behind. The package's documentation says how the lock's code
+// may wait.
 //
 // While Check runs, crypto/rand of the process is seeded: nothing drawn from it is secret, and no
 // other code may read it. When Check returns, crypto/rand.Reader is the previous one again. A call

@@ -19,9 +19,9 @@
 //
 // No Redis is needed. The lock, its Redis client and the nodes run in a simulation with virtual
 // time. In the simulation clients are paused and crash, replies are lost, nodes restart and fail
-// over, and clocks jump. Hundreds of such trials take some seconds. The trials depend on a seed, so
-// a failure can be run again. Only math/rand/v2, hash/maphash, the order of maps, and select among
-// ready channels do not follow the seed.
+// over, and clocks jump. Hundreds of such trials take less than a minute. The trials depend on a
+// seed, so a failure can be run again. Only math/rand/v2, hash/maphash, the order of maps, and
+// select among ready channels do not follow the seed; in Check, neither does math/rand (Client.Rand).
 //
 // # Verdicts
 //

@@ -19,7 +19,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial/shrink"
 )
 
-// fault tests the lock under a fault. The error is ctx's, or says why no trial can run.
+// fault tests the lock under a fault. The error is ctx's, or says why its trials could not be planned
+// or run.
 func (s *session) fault(ctx context.Context, fault string) (FaultResult, error) {
 	f := FaultResult{Fault: fault}
 	end := s.share()
@@ -148,7 +149,8 @@ func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
 	return slices.Concat(flaws[i:i+1], flaws[:i], flaws[i+1:])
 }
 
-// counterexample turns the worst trial under a fault into a violation with its story.
+// counterexample turns the worst trial under a fault into a violation with its story. If a result or
+// a saved trial already tells this flaw, the violation refers to that instead (SameAs).
 func (s *session) counterexample(ctx context.Context, worst trial.Result, f FaultResult) (*Violation, error) {
 	v := f.Violation
 	v.Seed, v.Replay, v.spec = s.Seed, worst.Spec.Workload+"/"+number(worst.Spec), worst.Spec

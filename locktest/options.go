@@ -17,10 +17,10 @@ type Options struct {
 	// leases cost nothing.
 	TTL time.Duration
 	// Patience is the longest time that a call of the lock takes if Redis does not answer,
-	// including all retries of its Redis client. It is from 1 ms to one minute; 0 = 15 s, which is
-	// enough for go-redis with its defaults. A client that is stuck for longer counts as blocked. A
-	// Patience below TTL/2 is raised to TTL/2, at most one minute, because a client that waits for
-	// a reply may hold a lease.
+	// including all retries of its Redis client. It is from 1 ms to one minute; 0 = 15 s. (go-redis
+	// 9.23 with its defaults takes longer, four attempts of 5 s.) A client that is stuck for longer
+	// than Patience counts as blocked. A Patience below TTL/2 is raised to TTL/2, at most one
+	// minute, because a client that waits for a reply may hold a lease.
 	Patience time.Duration
 	// Nodes is the number of independent Redis nodes of a lock that needs a majority of nodes, like
 	// Redlock: 2 to 16; 0 = one node.
@@ -56,8 +56,8 @@ type Options struct {
 	// Blocking: Acquire waits while somebody else has the lock, until it gets the lock, gives up
 	// (ErrBusy), or ctx ends. Without any fault it returns within TTL/20 of ctx's end.
 	Blocking bool
-	// WallClock: the lock reads Client.Now, and Held.Until is an instant of that clock. The fault
-	// client-skew is then among the faults.
+	// WallClock: the lock reads Client.Now, and Held.Until is an instant of that clock. The default
+	// faults then include client-skew.
 	WallClock bool
 }
 
@@ -106,8 +106,8 @@ func Reentrant(o *Options) { o.Reentrant = true }
 // Blocking says that Acquire waits while somebody else has the lock (Options.Blocking).
 func Blocking(o *Options) { o.Blocking = true }
 
-// WallClock says that the lock reads Client.Now (Options.WallClock). The fault client-skew is then
-// among the faults.
+// WallClock says that the lock reads Client.Now (Options.WallClock). The default faults then include
+// client-skew.
 func WallClock(o *Options) { o.WallClock = true }
 
 var (

@@ -19,10 +19,10 @@ import (
 // promises and what is required of it. The command line sets the lease and how much is tried
 // (--ttl, --command-timeout for Patience, --faults, --trials, --seed).
 //
-// At the program's start, Recipe runs one to three trials without any fault in this process. They
-// show which features the lock's leases have. A panic in a goroutine that the lock's code starts
-// ends the process. Every trial of the recipe fails with an error if nobody can acquire the lock in
-// these first trials, if one of them hangs (see Check), or if the lock does not keep an option.
+// Recipe itself runs one to three trials without any fault in this process. They show which features
+// the lock's leases have. A panic in a goroutine that the lock's code starts ends the process. Every
+// later trial of the recipe fails with an error if nobody can acquire the lock in these first trials,
+// if one of them hangs (see Check), or if an option is invalid or the lock does not keep it.
 // While Recipe runs, crypto/rand of the process is seeded, as in Check.
 func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 	var o Options

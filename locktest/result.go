@@ -46,10 +46,11 @@ func (r *Result) Err() error {
 	return errors.New(strings.Join(parts, "\n\n"))
 }
 
-// untested returns why no trial was run and decided under any fault. The lack is "" if some trial was
-// decided or could not be judged, or if there are no faults. The fault-free trials do not count if
-// another fault can strike the lock. byBudget is true if the budget left no time for the trials of
-// some fault. fails reports whether the lack fails the test. It is true if
+// untested returns why no trial was run and decided under any fault. The lack is "", and the other
+// results are false, if some trial was decided or could not be judged, or if there are no faults. The
+// fault-free trials do not count if another fault can strike the lock. byBudget is true if the budget
+// left no time for the trials of some fault. fails reports whether the lack fails the test. It is true
+// if
 //
 //   - byBudget is true, or
 //   - trials ran and none was decided.

@@ -115,7 +115,7 @@ func arguments(t *testing.T) []string {
 	return append(args, ownFlags()...)
 }
 
-// ownFlags returns the flags that the tests themselves declare, with their current values, and the
+// ownFlags returns those flags of the command line that the tests themselves declare, and the
 // arguments after the flags.
 func ownFlags() (args []string) {
 	flag.Visit(func(f *flag.Flag) {
@@ -232,8 +232,9 @@ func (r *runner) fault(ctx context.Context, t *testing.T, fault string, result *
 	}
 }
 
-// advice saves a counterexample. It returns a text with the file and with the commands that run the
-// trial again.
+// advice saves a counterexample. It returns a text with the file, if there is one, and with the
+// commands that run the trial again. If v is nil, or its story is told elsewhere (SameAs), advice
+// saves nothing and returns "".
 func (r *runner) advice(t *testing.T, v *Violation) string {
 	if v == nil || v.SameAs != "" {
 		return ""

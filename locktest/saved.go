@@ -213,7 +213,7 @@ func (r *runner) named(fault string) (*trial.Spec, error) {
 }
 
 // keep copies a violated trial's evidence to the test's artifacts if -artifacts is set. It returns
-// lines that say where the evidence is.
+// lines that say where the evidence is, or how to keep it.
 func keep(t *testing.T, folder string) []string {
 	if value("test.artifacts") != "true" {
 		return []string{"go test -artifacts would keep its history and commands"}

@@ -124,8 +124,9 @@ func (s *session) share() time.Time {
 }
 
 // findTraits finds out the traits of the lock in a fault-free trial whose clients also try to extend
-// their leases. If the lock has readers, a second trial has readers and writers. The options
-// Reentrant and Blocking each add a trial that checks them.
+// their leases. If the lock has readers, a second trial has readers and writers. If it has none, the
+// options Reentrant and Blocking each add a trial that checks them. Reentrant is an error for a lock
+// with readers.
 func (s *session) findTraits(ctx context.Context) error {
 	found, err := s.lookAs(ctx, traits{extends: true}, "extend")
 	if err == nil && found.readWrite {

@@ -139,8 +139,8 @@ func (o Options) allFaults() (names []string) {
 }
 
 // traitsOf reads the lock's traits from a fault-free trial whose clients tried to extend their
-// leases. acquired reports whether anybody acquired the lock. If nobody did, failed is the first
-// error of an attempt, or "" if all attempts were busy.
+// leases. acquired reports whether anybody acquired the lock. failed is the first error of an attempt
+// other than ErrBusy and errReaders; "" if there was none.
 func traitsOf(r trial.Record) (t traits, acquired bool, failed string) {
 	for _, op := range r.Evidence.Ops {
 		switch {
@@ -178,13 +178,14 @@ func renews(e history.Evidence) bool {
 // overstayed returns the longest time by which an acquire outlasted the end of its context, in a
 // fault-free trial of the workload cancel.
 func overstayed(r trial.Record, cancel workloads.Workload, o workloads.Options) (late time.Duration) {
-	begun, until := map[int]int{}, map[int]time.Duration{} // by client
+	// By client: begun is the number of attempts so far, until the end of the latest attempt's context.
+	begun, until := map[int]int{}, map[int]time.Duration{}
 	for _, op := range r.Evidence.Ops {
 		switch {
 		case op.F == history.FHealed:
 			return late // from now on, clients wait without a limit
 		case op.F == history.FAcquire && op.Type == history.Invoke:
-			// Each critical section makes one attempt.
+			// A client's n-th attempt belongs to its n-th critical section.
 			s := cancel.Decide(o, op.Client, begun[op.Client])
 			begun[op.Client]++
 			if until[op.Client] = op.Time + s.Patience; s.Patience == 0 {

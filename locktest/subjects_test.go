@@ -35,7 +35,8 @@ func setNX(ctx context.Context, rdb *redis.Client, key, token string, ttl time.D
 	return err
 }
 
-// released turns the number of keys that a release removed into an error: ErrNotHeld if it is 0.
+// released turns the number of keys that a release removed, or an extension prolonged, into an error:
+// ErrNotHeld if it is 0.
 func released(n int64, err error) error {
 	if err == nil && n == 0 {
 		return locktest.ErrNotHeld

@@ -31,9 +31,9 @@ type Counterexample struct {
 	Lines []int
 }
 
-// CounterexampleOf picks the first finding of the violated oracle with the lowest rank. It prefers
-// oracles whose first finding is not declared. It returns the zero Counterexample if no oracle is
-// violated.
+// CounterexampleOf picks one violated oracle and takes its first finding. An oracle whose first
+// finding is not declared wins over an oracle whose first finding is; among equals, the lowest rank
+// wins. If no oracle is violated, CounterexampleOf returns the zero Counterexample.
 func CounterexampleOf(result trial.Result, e history.Evidence) Counterexample {
 	var t Counterexample
 	best, declared := 0, false
@@ -102,7 +102,7 @@ func (t Counterexample) Print(w io.Writer, width int, columns func(...string) ta
 	var all []row
 	for _, op := range t.ops {
 		if t.Lines != nil && (op.Type == history.Invoke) == (op.F == history.FAcquire) {
-			continue // a hold in a log has an acquire without invocation and a release without reply
+			continue // a log records neither invocations of acquires nor replies to releases
 		}
 		all = append(all, row{op.Time, table.Row{number(op), instant(op.Time), t.who(op), t.entryWords(op)}})
 	}
@@ -183,8 +183,8 @@ func entryWords(op history.Op) string {
 }
 
 const (
-	// pictureWidth is the number of columns for the time. mostLanes is the maximum number of lanes
-	// for clients that the finding does not concern.
+	// pictureWidth is the maximum number of columns for the time. mostLanes is the maximum number
+	// of lanes for clients that the finding does not concern.
 	pictureWidth, mostLanes = 64, 8
 	laneIndent              = "      " // as wide as a client's name
 

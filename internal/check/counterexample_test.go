@@ -8,8 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Stories, timelines and check describe the same finding: the one of the oracle with the most
-// direct harm.
+// Like stories and timelines, check describes a finding of the violated oracle with the most direct
+// harm.
 func TestCheckTellsTheMostDirectHarm(t *testing.T) {
 	all := append(checker.Oracles(), checker.OracleNamed(checker.LinearizableName))
 	for _, a := range all {

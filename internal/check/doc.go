@@ -1,7 +1,7 @@
 // Package check judges a history by Lockstorm, Jepsen or any other program, for the command
 // lockstorm check. Its input is a file or a folder (Load) and the name of a model. It returns
-// verdicts, the Counterexample that shows the most direct harm, a picture (Draw), or the same
-// history in another format (Export). Package cli has the flags and the exit codes.
+// verdicts, the most informative finding (Counterexample), a picture (Draw), or the same history in
+// another format (Export). Package cli has the flags and the exit codes.
 //
 // A log is a record as applications write it: it has holds, or completions without invocations.
 // Its Doubts bound the errors of its times. A violation counts only if it shows under every

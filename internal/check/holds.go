@@ -120,7 +120,7 @@ func overlapWords(log *applog.Log, both []applog.Hold) string {
 		second.SaidFrom, named(log, first.Client), first.SaidFrom, until, second.Line, first.Line)
 }
 
-// named returns the client's name in the log, followed by the name in pictures.
+// named returns the client's name in the log, followed by the name in pictures if that differs.
 func named(log *applog.Log, client int) string {
 	number := fmt.Sprintf("c%d", client)
 	if client >= len(log.Clients) || log.Clients[client] == number {

@@ -22,8 +22,8 @@ type trueHold struct {
 }
 
 // TestVerdictsOnLogsAreTrueWhateverTheClocksShowed draws logs in which clocks are wrong by at most
-// --clock-error and times are truncated. For such a log, check reports no overlap of holds that
-// did not overlap, and misses no certain overlap.
+// --clock-error and times are truncated. For such a log, check says "violated" only if holds
+// overlapped, and "holds" only if none did.
 func TestVerdictsOnLogsAreTrueWhateverTheClocksShowed(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(d *rapid.T) {
@@ -45,7 +45,7 @@ func verdictOfLog(d *rapid.T, seen map[string]int) {
 	completions := rapid.Bool().Draw(d, "completions")
 	wrong, slowest := ms("clock error", 0, 2), ms("release takes", 0, 2)
 	var holds []trueHold
-	free := map[int]time.Duration{} // when a client's last hold was over
+	free := map[int]time.Duration{} // when the client's last release was answered
 	for range rapid.IntRange(1, 5).Draw(d, "holds") {
 		h := trueHold{client: rapid.IntRange(0, 2).Draw(d, "client"), lock: rapid.IntRange(0, 1).Draw(d, "lock")}
 		h.from = free[h.client] + ms("pause", 5, 40)

@@ -32,8 +32,8 @@ func ByModel(model string) []Judge {
 	}}
 }
 
-// Modelled returns the claims c with the model's kind of lock in place of their own. The times and
-// scripts of c remain.
+// Modelled returns the claims c with the model's kind of lock in place of their own. The other
+// claims of c remain, such as the lease time. The quorum is the greater of the two.
 func Modelled(c history.Claims, model string) history.Claims {
 	m, _ := linear.ModelNamed(model)
 	of := m.Claims

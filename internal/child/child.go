@@ -1,4 +1,4 @@
-// Package child starts processes that do not outlive this one.
+// Package child starts processes that, on Linux, do not outlive this one.
 package child
 
 import (
@@ -59,7 +59,7 @@ func Wait(cmd *exec.Cmd) error {
 func Signal(cmd *exec.Cmd, s syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, s) }
 
 // Ended tells this package that a child has ended. It is for callers that use cmd.Wait instead of
-// Wait. When no child remains, the thread that forks children ends.
+// Wait. When no child remains, the goroutine that forks children ends.
 func Ended() {
 	spawner.Lock()
 	defer spawner.Unlock()

@@ -60,7 +60,8 @@ func wrapTrimmed(s string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// columnWidth is the width of a column in bench's tables. Cells never wrap; a title may.
+// columnWidth returns the width of a column in bench's tables: that of its widest cell, so that only
+// a title wraps.
 func columnWidth(rows [][]string, column int) int {
 	n := narrowestColumn
 	for _, row := range rows {

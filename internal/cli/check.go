@@ -231,7 +231,8 @@ func (a *app) draw(ctx context.Context, f checkFlags, path string, t trial.Resul
 	return nil
 }
 
-// tell prints the verdicts with their counterexamples, and returns the exit code.
+// tell prints the verdicts and the counterexample, and returns the exit code. With --quiet it prints
+// nothing.
 func (a *app) tell(f checkFlags, h check.History, result trial.Result, log logReading) error {
 	told := check.CounterexampleOf(result, h.Record.Evidence)
 	told.Lines = log.lines

@@ -41,7 +41,7 @@ func TestCheckShowsWhatIsNotDeclaredFirst(t *testing.T) {
 	if got := check.CounterexampleOf(result, history.Evidence{}); got.Oracle != "ownership" || got.Finding.Cause != checker.ForeignRenewal {
 		t.Errorf("it is about %s by %s", got.Oracle, got.Finding.Cause)
 	}
-	result.Spec.Lock = "" // a history of an unknown lock: no flaw is declared
+	result.Spec.Lock = "" // a history without a recipe: every finding counts as declared
 	if got := check.CounterexampleOf(result, history.Evidence{}); got.Oracle != "exclusion" {
 		t.Errorf("of a lock without declarations it is about %s", got.Oracle)
 	}

@@ -156,8 +156,8 @@ func remaining(names []named, list string) []named {
 	return slices.DeleteFunc(slices.Clone(names), func(n named) bool { return slices.Contains(taken, n.name) })
 }
 
-// offers returns completions for the names that start with typed. Each begins with before, the
-// earlier elements of the list.
+// offers returns completions for the names that start with typed. The parameter before, the earlier
+// elements of the list, is put in front of each.
 func offers(names []named, before, typed string) (all []cobra.Completion) {
 	for _, n := range names {
 		if strings.HasPrefix(n.name, typed) {

@@ -132,7 +132,8 @@ func (w *wire) started() (ids []string) {
 // otherwise the test is skipped.
 const needContainers = "LOCKSTORM_NEED_CONTAINERS"
 
-// needEngine skips the test, or fails it (needContainers), if containers cannot be run. It says why.
+// needEngine skips the test, or fails it (needContainers), if containers cannot be run. It also skips
+// the test if there is no engineSocket. It says why.
 func needEngine(t *testing.T, image string) {
 	t.Helper()
 	t.Setenv(container.ImageVariable, image)

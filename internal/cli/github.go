@@ -106,8 +106,8 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
 }
 
-// stepSummary describes a campaign in GitHub's Markdown: its flaws, the worst first, each with the
-// command that shows it.
+// stepSummary describes a campaign in GitHub's Markdown: a list of its other deviations, and then a
+// table of its flaws, the worst first, each with the command that shows it.
 func stepSummary(s campaign.Stored) string {
 	violated := 0
 	for _, t := range s.Trials {

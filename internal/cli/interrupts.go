@@ -72,8 +72,8 @@ func (i *interrupts) cause(ctx context.Context) (why interruption, ok bool) {
 	return *i.why, true
 }
 
-// listen returns a context that a signal ends. After that, the next signal ends the program at
-// once.
+// listen returns a context that ends at a signal, unless take says that the signal was gentle. Once
+// the context has ended, the next signal ends the program at once.
 func (i *interrupts) listen(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)

@@ -100,7 +100,7 @@ func (p *program) underWay(t *testing.T, fault string, n int) {
 	})
 }
 
-// until waits until so returns true. It fails the test if the program ends first.
+// until waits until the function so returns true. It fails the test if the program ends first.
 func (p *program) until(t *testing.T, so func() bool) {
 	t.Helper()
 	deadline := time.After(patience)

@@ -17,8 +17,9 @@ import (
 // plainEvery is the interval between progress lines if there is no terminal.
 const plainEvery = 15 * time.Second
 
-// progress shows how far a campaign is: a bar on a terminal, otherwise a plain line at intervals.
-// Violations are printed above the bar as they are found. Its methods may be called concurrently.
+// progress shows how far a campaign is: a bar on a terminal, otherwise a plain line at intervals. It
+// prints violations as they are found (news), above the bar if there is one. The methods may be called
+// concurrently.
 type progress struct {
 	w       io.Writer
 	width   int // the width of w in columns; 0 = unlimited
@@ -157,7 +158,8 @@ func (p *progress) text(s campaign.Progress) []string {
 	return words
 }
 
-// left estimates the remaining time from the average time of a trial so far.
+// left estimates the remaining time from the number of trials per time so far; 0 if no trial has
+// ended.
 func (p *progress) left(s campaign.Progress) time.Duration {
 	if s.Done == 0 {
 		return 0

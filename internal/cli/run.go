@@ -35,7 +35,8 @@ type runFlags struct {
 	shards                   int
 	json                     bool
 	volumeFlags
-	namedChosen    bool // whether --named was given; otherwise the testbed's default applies
+	// Each of these fields says whether the user gave the flag.
+	namedChosen    bool
 	shrinkChosen   bool
 	ttlChosen      bool
 	durationChosen bool
@@ -214,8 +215,9 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	return c, err
 }
 
-// durationTTLs is the least --duration, in lease times, if the user chooses only --ttl. It is the
-// ratio of the default duration to the default lease time.
+// durationTTLs is the least --duration, in lease times, if the user chooses only --ttl; for bench, if
+// the user does not choose --duration. It is the ratio of the default duration to the default lease
+// time.
 const durationTTLs = 5
 
 // prepare returns a campaign that will run configuration c on the open testbed tb.

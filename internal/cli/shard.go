@@ -72,9 +72,9 @@ func (a *app) shard(f runFlags) (campaign.Shard, error) {
 	return campaign.Shard{}, nil
 }
 
-// shard reads the process's shard from the environment; told is false if the environment does not
-// name one, or if it says that there is only one shard. A missing or invalid variable is an
-// input.Error that names the variable.
+// shard reads the process's shard from the environment. told is false if the environment does not
+// give an index, or if it says that there is only one shard. If the environment gives only some of
+// the variables, or an invalid value, the error is an input.Error that names the variable.
 func (p parallelism) shard(lookup func(string) (string, bool), shards int) (s campaign.Shard, told bool, err error) {
 	if text, _ := lookup(p.index); text == "" {
 		// GitLab sets the total even for a job that is not divided: to 1.

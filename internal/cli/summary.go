@@ -52,7 +52,8 @@ func repeated(s campaign.Stored) string {
 	return identical + "; other trials of " + differed + " differed"
 }
 
-// asExpected prints, for a campaign with --expect, that it agrees with the recipes' declarations.
+// asExpected prints a line if a campaign with --expect ran to its end and agrees with the recipes'
+// declarations.
 func (a *app) asExpected(w io.Writer, s campaign.Stored) {
 	switch {
 	case !s.Info.Config.Expect || s.Matrix.ExitCode(true) != campaign.ExitExpected || s.Matrix.Interrupted:

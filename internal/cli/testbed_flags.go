@@ -62,8 +62,8 @@ func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
 	of(consentFlag)
 }
 
-// testbedAnnotation is the key of a flag's annotation that names the testbed that takes the flag.
-// Flags of all testbeds do not have it.
+// testbedAnnotation is the key of a flag's annotation that names the testbed that takes the flag. A
+// flag that all testbeds take has no such annotation.
 const testbedAnnotation = "testbed"
 
 // ofTestbed says whether only some testbeds take the flag.

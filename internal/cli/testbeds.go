@@ -65,8 +65,8 @@ var testbeds = []testbedChoice{
 		Doc:    "Docker containers of any image of Redis or Valkey (--image), toxiproxy on every link",
 		New:    newContainer,
 		Sketch: container.Sketch,
-		// On 2 cores, more parallel containers would not start sooner. A killed container restarts
-		// within 0.7 s; on a busy machine, within 1.8 s.
+		// On 2 cores, more parallel containers would not start sooner. The lease outlasts the restart
+		// of a killed container, which takes up to 0.7 s, or up to 1.8 s on a busy machine.
 		Defaults: campaign.Defaults{Trials: 2, Parallel: 6, TTL: 2 * time.Second},
 	},
 	{

@@ -99,7 +99,7 @@ func Agreed(first, second *Death) (*testbed.Breakdown, error) {
 // race; any other error says how the process died if that proves nothing about the code.
 func (d *Death) Breakdown() (*testbed.Breakdown, error) {
 	switch d.Killed {
-	case Standstill, TooSlow, TooMuch, Garbled: // a Standstill would not happen on real time
+	case Standstill, TooSlow, TooMuch, Garbled: // no proof: only a simulated clock can stand still
 		return nil, errors.New(d.words())
 	case TooLong:
 		return &testbed.Breakdown{Kind: history.FRunaway, Detail: d.words()}, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
-// Bed is the simulation for code that was not written for it. It runs one trial at a time.
+// Bed is the simulation for code that was not written for it. Its trials must run one at a time.
 //
 // A trial runs in a synctest bubble, and an object of one bubble must not be used in another. But
 // a sync.Pool of the code under test can carry a timer or a channel into a later bubble. For

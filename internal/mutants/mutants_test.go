@@ -22,9 +22,8 @@ import (
 )
 
 // For every mutant there is a named schedule that catches it: in more than 4 of 21 runs with different
-// seeds the mutant shows a flaw, and neither its control nor the good recipe shows it in any run. If
-// the good recipe declares that flaw for the schedule's fault, a flaw of the oracle "liveness" does not
-// count.
+// seeds the mutant shows a flaw, and neither its control nor the good recipe shows it in any run. A
+// flaw of the oracle "liveness" does not count if the good recipe declares it for the schedule's fault.
 //
 // testdata/caught.tsv names the schedules. With -hunt the test runs all schedules again and writes
 // the file anew.
@@ -124,7 +123,7 @@ func nulls() []Mutant {
 	return []Mutant{safer, slower}
 }
 
-// where is a named schedule of a cell, the trials of one fault and one workload.
+// where is a named schedule in a cell. A cell is the trials of one fault and one workload.
 type where struct{ fault, workload, schedule string }
 
 // sighting is a schedule that catches a mutant, with the flaw that the mutant shows there.
@@ -267,7 +266,7 @@ func (h *hunter) named(ctx context.Context, fault, workload string) ([]trial.Spe
 
 // try runs one trial of the mutant. For each flaw that the trial shows, it asks rests whether the flaw
 // is due to the mistake. If so, it keeps the flaw as the best catch. It skips flaws that are no better
-// than the best catch so far.
+// than the best catch so far, and flaws of the oracle "liveness" that the good recipe declares.
 func (h *hunter) try(ctx context.Context, s trial.Spec) error {
 	h.trials++
 	found, err := h.run(ctx, h.mutant.ID, s)

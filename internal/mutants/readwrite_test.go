@@ -9,10 +9,10 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// Parts of the scripts of rw-hash-owners; takes joins them. The lock is a hash with a field for each
-// reader ("r:token") and a field for the writer ("w:token"). A field's value is its deadline, by the
-// node's clock. KEYS[1] is the lock; ARGV[1] is the field, ARGV[2] the TTL in milliseconds, and ARGV[3]
-// the client's time in milliseconds, which only a mutant reads (clientTime).
+// Parts of the scripts of rw-hash-owners; the function takes joins them. The lock is a hash with a field
+// for each reader ("r:token") and a field for the writer ("w:token"). A field's value is its deadline,
+// by the node's clock. KEYS[1] is the lock; ARGV[1] is the field, ARGV[2] the TTL in milliseconds, and
+// ARGV[3] the client's time in milliseconds, which only a mutant reads (clientTime).
 const (
 	serverTime = `
 local t = redis.call("TIME")

@@ -12,7 +12,7 @@ import (
 func waitFor(ttl time.Duration) int64 { return milliseconds(ttl / 10) }
 
 // acknowledged is the acquire of the good recipe set-nx-px-wait. Without an acknowledgement it releases
-// the key and returns ErrBusy.
+// the key and returns ErrBusy, or the error of the release if the key may still be there.
 func acknowledged(ctx context.Context, l single) (locks.Lease, error) {
 	lease, err := l.tryLock(ctx)
 	if err != nil {

@@ -86,8 +86,8 @@ func (l *watched) watch(quit chan struct{}) {
 	}
 }
 
-// end closes quit if it belongs to the running watchdog. It does nothing if that watchdog has ended or
-// another one has begun.
+// end closes quit if quit belongs to the running watchdog. If the watchdog of quit has ended, or quit
+// is nil, end does nothing.
 func (l *watched) end(quit chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

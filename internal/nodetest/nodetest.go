@@ -84,7 +84,7 @@ func (w *World) Node(name string) *Node {
 	return n
 }
 
-// Expire removes, on every node, the keys that expired at least Active before the time at.
+// Expire removes, on every node, the keys that expired at least Active before the given time.
 func (w *World) Expire(at time.Duration) {
 	for _, n := range w.order {
 		n.Expire(at)
@@ -113,8 +113,8 @@ func (n *Node) Changed(key string, by history.ChangedBy, before, after *history.
 	})
 }
 
-// do calls the function what at the given time. If that call changes a key, do records the node's
-// new state.
+// do calls the function what at the given time. The parameter as is the cause to record for its
+// changes (Node.as). If the call changes a key, do adds the node's new state to Past.
 func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	writes := n.redis.Writes()
 	n.now = at
@@ -126,7 +126,7 @@ func (n *Node) do(at time.Duration, as history.ChangedBy, what func()) {
 	}
 }
 
-// Expire removes the keys that expired at least Active before the time at.
+// Expire removes the keys that expired at least Active before the given time.
 func (n *Node) Expire(at time.Duration) {
 	for {
 		due := n.redis.NextExpiry()

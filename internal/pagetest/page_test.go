@@ -25,7 +25,7 @@ const openAll = `(async () => {
 	return true;
 })()`
 
-// openCells opens every cell.
+// openCells opens every cell and the sections inside it.
 const openCells = `document.querySelectorAll("details.cell, .cell details").forEach(d => { d.open = true; }); return new Promise(done => setTimeout(() => done(true), 300))`
 
 // visibleRows and visibleColumns list the rows and the columns of the matrix that are not hidden.

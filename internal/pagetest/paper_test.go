@@ -22,7 +22,7 @@ func (x *tab) printed() (a4, letter int) {
 	return count(chromedp.PaperA4), count(chromedp.PaperLetter)
 }
 
-// smallPrint lists the printed texts that are smaller than 7 pt.
+// smallPrint lists the printed texts outside pictures that are smaller than 7 pt.
 const smallPrint = `(() => {
 	const small = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let text = walk.nextNode(); text; text = walk.nextNode()) {

@@ -1,5 +1,5 @@
-// Package redisserver runs redis-server processes that never outlive the program that started
-// them.
+// Package redisserver runs redis-server processes that, on Linux, never outlive the program that
+// started them.
 package redisserver
 
 import (

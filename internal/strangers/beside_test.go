@@ -118,7 +118,7 @@ const leastFor = 200 * time.Millisecond
 
 func atLeastFor(l lease) locks.Lock {
 	var mu sync.Mutex
-	since := map[string]time.Time{} // by token
+	since := map[string]time.Time{} // when the attempt began, by its token
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {
 			asked := time.Now()

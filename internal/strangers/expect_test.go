@@ -12,7 +12,8 @@ import (
 // promised holds the expected verdicts on a lock. None may be unknown unless unseen or ends
 // is set.
 type promised struct {
-	// allowed lists the permitted violations. Under chaos all of them are permitted.
+	// allowed lists the permitted violations. Under chaos each of them is permitted, whatever
+	// faults it names.
 	allowed []allowed
 	// rows lists the required results.
 	rows []row
@@ -71,7 +72,8 @@ func (r row) names(t seeded) bool {
 	return r.fault == t.Fault && (r.workload == "" || r.workload == t.Workload) && (r.schedule == "" || r.schedule == t.number())
 }
 
-// meets reports whether an answer has the result, and one of the causes, that the row requires.
+// meets reports whether an answer is about a trial that the row concerns, and has the result and one
+// of the causes that the row requires.
 func (r row) meets(a answer) bool {
 	if a.Oracle != r.oracle || a.Result != r.result || !r.names(a.seeded) {
 		return false

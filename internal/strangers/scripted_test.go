@@ -184,8 +184,9 @@ func (l scriptWatchdog) steps() steps {
 }
 
 // watch renews the lease until the context ends. It closes the returned channel when a renewal
-// finds that the key is lost, and when the key may have expired: at the instant until, or a TTL
-// after the last answered renewal was sent.
+// finds that the key is lost, or when the key may have expired. Before the first answered renewal,
+// the key may expire at the time that the parameter until gives; later, a TTL after the last
+// answered renewal was sent.
 func (l scriptWatchdog) watch(ctx context.Context, token string, until time.Time) <-chan struct{} {
 	lost := make(chan struct{})
 	lose := sync.OnceFunc(func() { close(lost) })

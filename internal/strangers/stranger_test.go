@@ -114,8 +114,8 @@ func granted(reply *redis.Cmd) error {
 	return nil
 }
 
-// released reads a reply that counts the keys or members that a release removed. The error is
-// locks.ErrNotHeld if it removed none.
+// released reads a reply that counts the keys or members that a release removed, or a renewal
+// prolonged. The error is locks.ErrNotHeld if there were none.
 func released(reply *redis.Cmd) error {
 	n, err := reply.Int64()
 	switch {

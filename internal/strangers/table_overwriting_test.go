@@ -14,8 +14,8 @@ func overwritingTable() map[string]promised {
 	everywhere := func(oracle string, cause checker.Cause) []row { return under(columns, finds("", oracle, cause)) }
 	return map[string]promised{
 		"number-overwritten": {
-			// A client's release never finds the client's own number. After a loss of keys, it may
-			// find another client's equal number.
+			// Once another client was refused, a holder's release no longer finds the holder's own
+			// number. After a loss of keys, the release may find another client's equal number.
 			allowed: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"), wrong(checker.Starved, "liveness"),
 				mistaken(losing, checker.ForeignDelete, "exclusion", "resource", "ownership")),
 			rows: rows(everywhere("ownership", checker.Race), everywhere("liveness", checker.OrphanedKey)),

@@ -102,7 +102,7 @@ func (c counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String returns one line for each oracle that applies.
+// String returns a line with the number of trials, and then one for each oracle that applies.
 func (t *tally) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d trials", t.subject, t.trials)
@@ -148,8 +148,8 @@ func writeTable(t *testing.T, results []*tally) {
 	}
 }
 
-// row describes a subject's results under one fault. It names only the oracles that found a
-// violation or returned unknown. If there are none, it says "holds".
+// row describes a subject's results under one fault; "" if there were no trials. It names only the
+// oracles that found a violation or returned unknown. If there are no such oracles, it says "holds".
 func (t *tally) row(fault string) string {
 	var parts []string
 	trials := 0

@@ -103,6 +103,6 @@ func sweep(path string) {
 	}
 	defer f.Close()
 	if lock(f) == nil {
-		_ = os.RemoveAll(path) // the next Sweep tries again
+		_ = os.RemoveAll(path) // if this fails before it removes ownerFile, the next Sweep tries again
 	}
 }

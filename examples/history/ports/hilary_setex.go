@@ -26,8 +26,8 @@ var hilarySetEx = bug.Bug{
 }
 
 // ensured is a lock that every client repairs. A client that finds the lock held and without a TTL
-// writes the key again, with a TTL. If exists is set, the client first checks that the key exists,
-// because before Redis 2.8 TTL answered -1 for a missing key.
+// writes the key again, with a TTL. Before Redis 2.8 TTL answered -1 for a missing key too, so here
+// any negative answer means "no TTL". If exists is set, the client also checks that the key exists.
 func ensured(rdb *redis.Client, exists bool) lock {
 	ensureTTL := func(ctx context.Context, key, owner string, ttl time.Duration) error {
 		var there *redis.IntCmd

@@ -67,7 +67,8 @@ func acquired(ctx context.Context, l lock, c *locktest.Client, key string, ttl t
 	return held, nil
 }
 
-// unless returns err if err is not nil, the error no if ok is false, and otherwise nil.
+// unless returns err if err is not nil. Otherwise it returns nil if ok is set, and the error in the
+// parameter no if ok is not set.
 func unless(ok bool, err, no error) error {
 	if err == nil && !ok {
 		return no
@@ -75,7 +76,7 @@ func unless(ok bool, err, no error) error {
 	return err
 }
 
-// did reads the reply of a script: 1 means success.
+// did reads the reply of a script or of DEL: 1 means success.
 func did(n int64, err error) (bool, error) { return n == 1, err }
 
 // setNX acquires the lock as redis.io describes it: SET key token NX PX ttl.
@@ -98,7 +99,7 @@ func deleteOwn(rdb *redis.Client) func(context.Context, string, string) (bool, e
 	}
 }
 
-// compareAndExpire prolongs a lease that has not ended.
+// compareAndExpire prolongs the lease if the key has the token.
 var compareAndExpire = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('pexpire', KEYS[1], ARGV[2])

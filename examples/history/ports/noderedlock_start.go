@@ -9,9 +9,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// noderedlockStart is a bug in Redlock.acquire of node-redlock 5.0.0-beta.2, src/index.ts, with its
-// ten retries, 200 ms apart: the lease counts from the first attempt, and not from the attempt that
-// succeeds.
+// noderedlockStart is a bug in Redlock.acquire of node-redlock 5.0.0-beta.2, src/index.ts, which tries
+// again every 200 ms: the lease counts from the first attempt, and not from the attempt that succeeds.
 var noderedlockStart = bug.Bug{
 	Name:     "node-redlock-start",
 	Title:    "mike-marcacci/node-redlock #299",

@@ -27,8 +27,8 @@ var redismutexGetSet = bug.Bug{
 	After:    timed(func(rdb *redis.Client, now func() time.Time) lock { return mutex(rdb, now, true) }),
 }
 
-// mutex is a lock whose key holds the end of the lease. If again is set and the key is gone after a
-// failed SETNX, the client sends SETNX again.
+// mutex is a lock whose key holds the end of the lease. The parameter again is the fix: if the key is
+// gone after a failed SETNX, the client repeats the SETNX.
 func mutex(rdb *redis.Client, now func() time.Time, again bool) lock {
 	var ends sync.Map // the end of each lease, by token
 	return lock{

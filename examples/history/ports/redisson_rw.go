@@ -198,10 +198,10 @@ end
 return redis.call('pttl', KEYS[1])`)
 }
 
-// releaseReader releases one read. If there is no hash, the script runs gone. If other readers
-// remain, the hash expires with the last of their leases. Otherwise the script runs writer if other
-// fields remain, and then removes the hash. Both gone and writer are Lua statements, and may
-// return.
+// releaseReader releases one read. If there is no hash, the script runs gone. If reads remain, also
+// reads of the caller, the hash expires with the last of their leases. Otherwise the script runs
+// writer if other fields remain, and then removes the hash. Both gone and writer are Lua statements,
+// and may return.
 func releaseReader(gone, writer string) *redis.Script {
 	return redis.NewScript(`
 local mode = redis.call('hget', KEYS[1], 'mode')

@@ -43,9 +43,9 @@ var bugs = map[string]bug.Bug{
 		Options:  locktest.Options{Nodes: 5},
 		Command:  "cd redsync && go test -v -modfile=v4.12.0.mod .",
 		Fault:    "lost-reply", Flaw: "exclusion by race",
-		// Some schedules of eviction also cut a client off from a minority of the nodes. An attempt
-		// that waits for the other nodes may leave keys behind. Under eviction such keys are no
-		// limit but a flaw of the lock.
+		// Some schedules of the fault eviction also cut a client off from a minority of the nodes.
+		// An attempt that waits for these nodes may leave keys behind. Under other faults such keys
+		// would be a limit of any lease, but under eviction they count as a flaw of the lock.
 		OtherBugsLeft: true,
 	},
 }

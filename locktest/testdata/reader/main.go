@@ -59,8 +59,8 @@ func check(ctx context.Context, begun func()) error {
 		rdb := redis.NewClient(&redis.Options{
 			Addr: c.Addrs[0], Dialer: c.Dial,
 			// In the other modes, Close waits during a handshake for a mutex. A bubble's clock
-			// stands still meanwhile, so a Check that is cancelled during a handshake would never
-			// return.
+			// stands still meanwhile, so a Check that is cancelled during a handshake would return
+			// only when it gives the trial up, after some seconds.
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
 		c.Cleanup(func() { _ = rdb.Close() })

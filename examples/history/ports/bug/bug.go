@@ -21,7 +21,7 @@ type Bug struct {
 	FixedIn  string // the commit or version with the fix
 	Language string // the project's language
 	Story    string // what went wrong, in a sentence or two
-	Command  string // the command line, run in examples/history, that finds the bug again; "" = that for a port
+	Command  string // the command line, run in examples/history, that finds the bug again; "" = the test of ports
 
 	// Options say what the lock needs or promises: the number of nodes, that it renews its leases,
 	// that it reads the wall clock. All other options keep their defaults.
@@ -32,10 +32,10 @@ type Bug struct {
 	// fault under which the bug shows. Both are empty for a bug that is not found.
 	Fault, Flaw string
 	// Varies: the bug shows only if one of two goroutines, both ready at the same instant, happens
-	// to run first. A run meets such a bug by chance, and the same trial may not show it again.
-	// Missed therefore logs the bug if it meets it, and does not fail the test.
+	// to run first. A run meets such a bug by chance, and the same trial may not show it again. So
+	// Missed only logs such a bug, and does not fail the test.
 	Varies bool
-	// OtherBugsLeft: the fixed version still had other bugs. Without OtherBugsLeft it must have no bug.
+	// OtherBugsLeft: the fixed version still had other bugs. Otherwise the test fails if it shows any.
 	OtherBugsLeft bool
 }
 
@@ -70,7 +70,7 @@ func (b Bug) Found(t *testing.T) string {
 }
 
 // Gone fails the test if After has the bug. Unless OtherBugsLeft is set, it also fails the test if
-// After has other bugs. It returns all bugs of After.
+// After has other bugs under the faults that run. It returns the bugs that After shows.
 func (b Bug) Gone(t *testing.T) (left []string) {
 	for _, f := range b.check(t, b.After).Faults {
 		for _, flaw := range flaws(f) {
@@ -84,8 +84,9 @@ func (b Bug) Gone(t *testing.T) (left []string) {
 	return slices.Compact(left)
 }
 
-// Missed is the test of a bug that Lockstorm is known not to find. It fails the test if Before
-// shows a flaw that After does not show: the bug then belongs in the table of found bugs.
+// Missed is the test of a bug that Lockstorm is known not to find. It runs only with -whole. Unless
+// Varies is set, it fails the test if Before shows a flaw that After does not show under the same
+// fault: the bug then belongs in the table of found bugs.
 func (b Bug) Missed(t *testing.T) {
 	if !*whole {
 		t.Skip("only all faults show that a bug is not found: go test -whole")
@@ -107,7 +108,7 @@ func (b Bug) Missed(t *testing.T) {
 	}
 }
 
-// flaws returns those violations under a fault that no lease explains, that is, that are no limits.
+// flaws returns the violations that were found under a fault, without the limits of any lease.
 func flaws(f locktest.FaultResult) (texts []string) {
 	if f.Violation != nil {
 		for _, flaw := range f.Violation.Flaws {
