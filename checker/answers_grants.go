@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/checker/account"
@@ -196,7 +197,7 @@ var handshakes = map[string]bool{"HELLO": true, "AUTH": true, "SELECT": true, "C
 //   - The command is of the same kind as the command that made g, and no command of that kind ever removed
 //     a grant.
 func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
-	if removeNothing[rp.name(pos)] {
+	if removeNothing[rp.name(pos)] || rp.prolongs(pos) {
 		return true
 	}
 	if !rp.alike(pos, g.Cmd) {
@@ -213,7 +214,18 @@ var removeNothing = map[string]bool{
 	"HGET": true, "HMGET": true, "HGETALL": true, "HEXISTS": true, "HLEN": true, "HKEYS": true, "HVALS": true,
 	"SISMEMBER": true, "SMEMBERS": true, "SCARD": true, "LRANGE": true, "LINDEX": true, "LLEN": true, "LPOS": true,
 	"ZSCORE": true, "ZRANK": true, "ZRANGE": true, "ZCARD": true, "ZCOUNT": true,
-	"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true, "PERSIST": true, "WATCH": true, "WAIT": true,
+	"PERSIST": true, "WATCH": true, "WAIT": true,
+}
+
+// prolongs reports whether the command gives a key a positive time to live. EXPIRE with any other
+// time, and EXPIREAT with a time in the past, delete the key (Redis, "EXPIRE").
+func (rp *replay) prolongs(pos int) bool {
+	args := rp.Commands[pos].Args
+	if name := rp.bare(pos); name != "EXPIRE" && name != "PEXPIRE" || len(args) < 3 {
+		return false
+	}
+	lasts, err := strconv.ParseInt(string(args[2]), 10, 64)
+	return err == nil && lasts > 0
 }
 
 // alike reports whether two commands have the same name and, if they are scripts, the same

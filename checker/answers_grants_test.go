@@ -48,6 +48,14 @@ func TestAnAcquireThatDeniesItsGrantIsTold(t *testing.T) {
 			s.hold(1, 5, 1, "t1")
 			s.denied(10, 0, set("OK", "t0"), []string{quoted("t0"), "GET", "lock"}, []string{"1", "PEXPIRE", "lock", "1000"})
 		}, []string{falseAnswer, orphan}},
+		{"a life of nothing, which would have removed the key, was lost", "set-nx-px", func(s *story) {
+			s.hold(1, 5, 1, "t1")
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "OK", setPX("t0")...)
+			s.lost(11, 0, "PEXPIRE", "lock", "0")
+			s.done(12, 0, history.Fail)
+			s.busy(60, 0, "nil", setPX("later")...)
+		}, []string{orphan}},
 		{"a lock without a token", "setnx", func(s *story) {
 			s.take(1, 1, "1", "SETNX", "lock", "1")
 			s.give(5, 1, "1", "DEL", "lock")

@@ -128,7 +128,7 @@ func (r result) overrunShares() (byRecipe map[string]*shares, overruns []int) {
 		if lasts == 0 {
 			tenths = severalOverruns
 		}
-		c.slow[tenths] = c.slow[tenths].and(t.Violation())
+		c.slow[tenths] = c.slow[tenths].and(t.Outcome == trial.Violated)
 		if !slices.Contains(overruns, tenths) {
 			overruns = append(overruns, tenths)
 		}

@@ -193,13 +193,13 @@ func liveAsClient(ctx context.Context, s *clientproc.Session) (leave func(), err
 	for lock := range t.workload.Resources(spec.Options, t.claims) {
 		world.Resources[lock] = s.Resource(lock)
 	}
-	leave, err = t.workload.Client(ctx, world, s.ID())
+	left, err := t.workload.Client(ctx, world, s.ID())
 	still()
 	beating.Wait()
 	if err == nil {
 		err = context.Cause(ctx)
 	}
-	return func() { leave(); cancel(nil) }, err
+	return func() { left(); cancel(nil) }, err
 }
 
 // lateness returns the function that reports this process's stalls to the trial.

@@ -164,6 +164,7 @@ func (w *simulation) promote(node string) (*server, error) {
 	}
 	s.expire() // hides the keys that have expired, so that the witness is not told of them
 	s.leave()
+	s.expireLater() // a replica schedules no deletions
 	s.node.SetReadOnly(false)
 	s.written = old.written
 	w.primary = s
