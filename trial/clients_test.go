@@ -1,15 +1,18 @@
 package trial
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -45,6 +48,57 @@ func TestAClientProcessThatTheCodeUnderTestEndsIsAVerdict(t *testing.T) {
 				t.Errorf("last entry is %+v, want %q", last, want)
 			}
 		})
+	}
+}
+
+// endsIn is an environment variable with a directory. A client of the recipe test-tells-its-end puts a file
+// there when the context of an acquire ends.
+const endsIn = "LOCKSTORM_ENDS_IN"
+
+// endTeller is a lock that tells the end of its contexts.
+type endTeller struct {
+	locks.Lock
+	client string
+}
+
+// TryLock implements locks.Lock.
+func (l endTeller) TryLock(ctx context.Context) (locks.Lease, error) {
+	context.AfterFunc(ctx, func() { _ = os.WriteFile(filepath.Join(os.Getenv(endsIn), l.client), nil, 0o600) })
+	return l.Lock.TryLock(ctx)
+}
+
+func init() {
+	r, _ := locks.ByID("set-nx-px")
+	of := r.New
+	r.ID, r.Document = "test-tells-its-end", "tests"
+	r.New = func(c *locks.Client) (locks.Maker, error) {
+		m, err := of(c)
+		return func(key string, ttl time.Duration) (locks.Lock, error) {
+			l, err := m(key, ttl)
+			return endTeller{l, c.ID}, err
+		}, err
+	}
+	locks.Register(r)
+}
+
+// A client process lives until its trial is over, but its locks' background work must end with the client.
+func TestTheLocksOfAClientProcessEndWithTheClient(t *testing.T) {
+	tb, argv := trialtest.OnProcesses(t)
+	dir := t.TempDir()
+	t.Setenv(endsIn, dir)
+	s := soundSpec()
+	s.Lock, s.Testbed, s.Options.Duration = "test-tells-its-end", tb.Name(), 500*time.Millisecond
+	s.ClientsAs, s.ClientCommand = Processes, argv
+	_, broken, err := run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), receivers{})
+	if broken != nil || err != nil {
+		t.Fatalf("got %v, %v", broken, err)
+	}
+	ended, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ended) == 0 { // a client may be killed before it has written its file
+		t.Errorf("the locks of none of %d clients have ended", s.Options.Clients)
 	}
 }
 
