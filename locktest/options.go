@@ -17,10 +17,10 @@ type Options struct {
 	// leases cost nothing.
 	TTL time.Duration
 	// Patience is the longest time that a call of the lock takes if Redis does not answer,
-	// including all retries of its Redis client. It is from 1 ms to one minute; 0 = 15 s. (go-redis
-	// 9.23 with its defaults takes longer, four attempts of 5 s.) A client that is stuck for longer
-	// than Patience counts as blocked. A Patience below TTL/2 is raised to TTL/2, at most one
-	// minute, because a client that waits for a reply may hold a lease.
+	// including all retries of its Redis client. It is from 1 ms to one minute; 0 = 25 s, which is
+	// enough for go-redis 9.23 with its defaults: four attempts of 5 s, and the times between them.
+	// A client that is stuck for longer than Patience counts as blocked. A Patience below TTL/2 is
+	// raised to TTL/2, at most one minute, because a client that waits for a reply may hold a lease.
 	Patience time.Duration
 	// Nodes is the number of independent Redis nodes of a lock that needs a majority of nodes, like
 	// Redlock: 2 to 16; 0 = one node.
@@ -69,7 +69,7 @@ type Option func(*Options)
 func TTL(d time.Duration) Option { return func(o *Options) { o.TTL = d } }
 
 // Patience sets the longest time that a call of the lock takes if Redis does not answer
-// (Options.Patience). The default is 15 s.
+// (Options.Patience). The default is 25 s.
 func Patience(d time.Duration) Option { return func(o *Options) { o.Patience = d } }
 
 // Nodes sets the number of independent Redis nodes of a lock like Redlock, 2 to 16 (Options.Nodes).
@@ -121,7 +121,7 @@ var (
 // The defaults of fields of Options that are 0.
 const (
 	defaultTTL      = 30 * time.Second
-	defaultPatience = 15 * time.Second
+	defaultPatience = 25 * time.Second
 	defaultTrials   = 2
 	defaultBudget   = time.Minute
 )

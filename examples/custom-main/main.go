@@ -1,7 +1,7 @@
 // Custom-main is a lockstorm program with the lock of package seats beside the built-in recipes:
 //
 //	go run . list locks
-//	go run . run --locks seats,set-nx-px,setnx-expire --faults none,client-pause,lost-reply --ttl 30s --command-timeout 15s
+//	go run . run --locks seats,set-nx-px,setnx-expire --faults none,client-pause,lost-reply --ttl 30s --command-timeout 25s
 package main
 
 import (

@@ -27,7 +27,7 @@ func (v goZeroVariant) flaws() []locks.Flaw {
 		goZeroDocs, []string{"client-pause", "node-pause"}, "extension")...)
 	if !v.shared {
 		all = append(all, measured("lease-outlived",
-			"The library looks at no clock and waits up to 3 s for each of four answers: an answer that comes after the key has expired counts as a grant.",
+			"The library looks at no clock and waits up to 5 s for each of four answers: an answer that comes after the key has expired counts as a grant.",
 			goZeroDocs, []string{"delay"}, "exclusion", "resource")...)
 	}
 	switch {

@@ -356,7 +356,7 @@ func (a *app) impatientLease(w io.Writer, s campaign.Stored) {
 	}
 	i := slices.IndexFunc(s.Matrix.Unexpected, func(u campaign.Discrepancy) bool { return u.Cause == string(checker.LeaseOutlived) })
 	if i >= 0 {
-		a.say(w, "note: a lease lasts %v here; if the client of %s waits for longer than that for one reply, as go-redis does by default, run it with the lease and the patience of its service, such as --ttl 30s --command-timeout 15s", c.TTL, s.Matrix.Unexpected[i].Lock)
+		a.say(w, "note: a lease lasts %v here; if the client of %s waits for longer than that for one reply, as go-redis does by default, run it with the lease and the patience of its service, such as --ttl 30s --command-timeout 25s", c.TTL, s.Matrix.Unexpected[i].Lock)
 	}
 }
 
