@@ -166,6 +166,9 @@ var whatMakesChanges = map[string]struct {
 		return each(w.send(ctx, 0, "MSET b 1 a 1", "SET gone 1 PX 100"), wait(time.Second),
 			func() error { return w.Promote(ctx, "n1") }, w.send(ctx, 0, "SET a 2"))
 	}, "n0 command a b gone, n0 expiry gone, n1 promotion a b, n1 command a"},
+	"active expiry on a promoted replica": {replicated, func(ctx context.Context, w *simulation) error {
+		return each(w.send(ctx, 0, "SET a 1 PX 2000"), wait(time.Second), func() error { return w.Promote(ctx, "n1") }, wait(2*time.Second))
+	}, "n0 command a, n1 promotion a, n1 expiry a, n0 expiry a"},
 	"an old primary that comes back as a replica": {replicated, func(ctx context.Context, w *simulation) error {
 		return each(w.send(ctx, 0, "MSET b 1 a 1"), wait(time.Second), func() error { return w.Kill(ctx, "n0", nil) },
 			func() error { return w.Promote(ctx, "n1") }, w.send(ctx, 0, "SET a 2"),
