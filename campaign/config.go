@@ -61,7 +61,7 @@ type Config struct {
 	// Confirm is the directory of a stored campaign whose flaws this campaign tries to reproduce on its
 	// own testbed. For each flaw, it first runs up to Trials of the trials that showed the flaw, and
 	// more of them if the flaw does not show. In a cell without flaws, it first runs up to Trials drawn
-	// trials of each workload. Clients, locks, nodes, times and seed are those of the stored campaign.
+	// trials of each workload. Clients, Keys, nodes, times and seed are those of the stored campaign.
 	// "" = this campaign plans its own trials.
 	Confirm string `json:"confirm,omitempty"`
 	// Shrink is the wall-clock budget for shrinking the cells' counterexamples, all together; 0 = no

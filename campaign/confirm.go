@@ -31,8 +31,9 @@ type confirmation struct {
 	tried  map[string]int // attempts at each trial in this campaign, by trial.Folder
 }
 
-// newConfirmation loads the campaign that c.Confirm names and copies its clients, locks, nodes,
-// times and seed to c. It returns nil if c.Confirm is empty. Errors are input.Errors.
+// newConfirmation loads the campaign that c.Confirm names. It copies that campaign's numbers of clients,
+// keys and nodes, its times, Overrun, Trusting and seed to c, but not its choice of recipes. It returns
+// nil if c.Confirm is empty. Errors are input.Errors.
 func newConfirmation(c *Config) (*confirmation, error) {
 	if c.Confirm == "" {
 		return nil, nil

@@ -74,7 +74,7 @@ type hunt struct {
 	// cell.
 	flaws   map[cellFlaw]bool
 	oracles map[cellFlaw]bool
-	// finished counts the planned trials of a cell that finished.
+	// finished counts, for each cell, the planned trials that finished.
 	finished map[cellFlaw]int
 }
 

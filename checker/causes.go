@@ -314,11 +314,11 @@ func (rp *replay) maker(g *keyspace.Grant) (client, op int) {
 	return g.Client, g.Op
 }
 
-// overwritten explains a grant whose place another grant took over.
+// overwritten explains a grant whose place was overwritten by another client's acquire.
 //
-// A read-write lock may keep one record for all readers. Then the grant to the second reader
-// overwrites the record of the first. That is a race and not a foreign delete, since no command
-// removed a grant of another client.
+// A read-write lock may have only one place for all readers. Then the second reader's grant
+// overwrites the first reader's, and a release by the second reader removes only its own grant. So
+// the cause is Race, and not ForeignDelete.
 func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
 	cmds := []int{first.Cmd, over.Cmd}
 	switch {

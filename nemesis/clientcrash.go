@@ -58,9 +58,9 @@ func drawnCrashes(w World, r *rand.Rand) []Plan {
 }
 
 // rivals returns at most one plan. In it, the holder dies, and the first client to take over its
-// lock stalls half-way until another client has the lock. A takeover sends more commands than any
-// acquire of the probe trial. So the stall comes before the command that follows the probe's last
-// one. Only an acquire of several commands has a takeover.
+// lock stalls half-way until another client has the lock. If the acquires of the probe trial send up
+// to n commands, a takeover sends more. So the stall comes before command n+1 of an acquire. Where n
+// is 1, no takeover is expected.
 func (w World) rivals(r *rand.Rand) []Plan {
 	calm := w.lastCommand(testbed.Before, testbed.StepAcquire)
 	if w.Clients < 3 || len(w.Nodes) > 1 || len(calm) == 0 || calm[0].n < 2 || w.Claims.Recovery == 0 {

@@ -61,7 +61,7 @@ func together(all []campaign.Stored, recipe, fault string) string {
 		}
 		word := cellSymbol(c).Text
 		if c.Verdict == trial.Holds {
-			word = "0" // the number of trials differs between campaigns
+			word = "0" // without the number of trials, which may differ between campaigns
 		}
 		words = append(words, word)
 		if !slices.Contains(said, word) {

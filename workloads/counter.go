@@ -4,8 +4,8 @@ import "github.com/lockstorm/lockstorm/history"
 
 // counter increments a shared value several times in each critical section. It shows more than
 // mutex does: the resource itself counts the increments in a second register, so the difference
-// between the two registers is the number of lost updates. Even a client that gets in near the end
-// of the holder's section comes between two increments.
+// between the two registers is the number of lost updates. Each increment does an equal part of the
+// section's work between its read and its write, so another client can get in during any of them.
 var counter = Workload{
 	Name:    "counter",
 	Doc:     "several increments under the lock; a second value counts them, so the difference of the two values is the number of lost updates",

@@ -95,8 +95,9 @@ func rowsOf(text []byte, name string) (table, error) {
 	return t, err
 }
 
-// misspelt returns an error if an unknown name resembles a known field that no row has, or is
-// another word for the end of a hold. Such a log would be judged as if it lacked that field.
+// misspelt returns an error in two cases: an unknown name resembles a known field that no row has, or
+// the log has the field from without to, and an unknown name is another word for the end of a hold
+// (endWords). Otherwise the log would be judged as if it lacked the field.
 func (t *table) misspelt() error {
 	some := func(f field) bool { return slices.ContainsFunc(t.rows, func(r row) bool { return r.has(f) }) }
 	for _, name := range t.unknown {

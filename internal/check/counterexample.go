@@ -122,7 +122,7 @@ func (t Counterexample) Print(w io.Writer, width int, columns func(...string) ta
 func instant(d time.Duration) string { return fmt.Sprintf("%.6fs", d.Seconds()) }
 
 // who names the client of an entry. In a log each hold has its own process number, which has no
-// meaning.
+// meaning, so who leaves it out.
 func (t Counterexample) who(op history.Op) string {
 	if t.Lines != nil {
 		return fmt.Sprintf("c%d", op.Client)

@@ -137,7 +137,7 @@ func (g *Gate) client(i int) (*gateClient, error) {
 	return g.clients[i], nil
 }
 
-// Step implements testbed.Client. A paused client reaches the step only when it is resumed.
+// Step does for a client what testbed.Client.Step promises. A paused client reaches the step only when it is resumed.
 // If a point at the step's beginning pauses or crashes the client, that takes effect before
 // Step returns.
 func (g *Gate) Step(ctx context.Context, client int, name string) error {
@@ -171,7 +171,7 @@ func (g *Gate) proceed(ctx context.Context, w waiter) error {
 	return ctx.Err()
 }
 
-// Open implements testbed.Client.
+// Open does for a client what testbed.Client.Open promises.
 func (g *Gate) Open(client, op int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

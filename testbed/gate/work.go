@@ -42,7 +42,7 @@ func (g *Gate) prolong(client int, hangs func() error) (testbed.Undo, error) {
 	}, nil
 }
 
-// Work implements testbed.Client.
+// Work does for a client what testbed.Client.Work promises.
 func (g *Gate) Work(ctx context.Context, client int) (prolonged <-chan struct{}, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,9 +13,9 @@ type Pluggable interface {
 	Server
 	// Unplug takes the server off the network. Connections to the server break.
 	Unplug() error
-	// Plug brings the server back on the network. Other servers reach it at its old address, but its Addr
-	// may change. If the server was killed while it was off the network, the node's next server starts on
-	// the network.
+	// Plug brings the server back on the network. Other servers reach it at its old address; this program
+	// may need another one, so Addr may change. If the server has ended, Plug prepares the network for the
+	// node's next server.
 	Plug() error
 }
 

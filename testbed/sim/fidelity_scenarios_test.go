@@ -34,9 +34,10 @@ func (w *stage) subscribed() *redis.PubSub {
 
 const noScript = "the loaded script: error NOSCRIPT No matching script. Please use EVAL."
 
-// unsynced is more than a second, and not close to a whole number of seconds. Writes that are
-// this old are on the disk.
-const unsynced = 2100 * time.Millisecond
+// untilSynced is how long a scenario waits between the writes that a restart must keep and those that
+// it must lose. The node syncs at whole seconds since its start. After this wait, the earlier writes are
+// on the disk, and the next sync is so far away that the restart comes first.
+const untilSynced = 2100 * time.Millisecond
 
 var restarts = []scenario{
 	{
@@ -87,13 +88,13 @@ var restarts = []scenario{
 			w.do("SET", "old", "v")
 			w.do("SET", "deleted", "v")
 			w.do("SET", "lives", "v", "PX", 60000)
-			time.Sleep(unsynced)
+			time.Sleep(untilSynced)
 			w.do("SET", "new", "v")
 			w.do("DEL", "deleted")
 			w.do("PERSIST", "lives")
 			w.restart("n0", 0)
 			w.keys("n0", "deleted=v, lives=v with a life, old=v")
-			w.life("lives", 60*time.Second-unsynced)
+			w.life("lives", 60*time.Second-untilSynced)
 		},
 		want: []string{"n0 holds: deleted=v, lives=v with a life, old=v", "lives lives for 57.9s"},
 	},

@@ -75,7 +75,8 @@ func (s *server) leave() {
 	s.primary = nil
 }
 
-// send sends the replica the primary's present data.
+// send sends the replica the primary's present data. asked says whether the data was changed by a
+// client or an eviction (see wrote).
 func (st *stream) send(asked bool) {
 	p := st.primary
 	st.down.send(&packet{
