@@ -2,6 +2,7 @@ package locktest_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
@@ -30,16 +31,15 @@ func inMemory(*locktest.Client) (locktest.Acquire, error) {
 	}, nil
 }
 
-// varying waits for a random time before each attempt. The time depends on no seed: it is long
-// enough that no two trials are the same, and too short to change their outcome.
-func varying(subject locktest.Subject) locktest.Subject {
-	return func(c *locktest.Client) (locktest.Acquire, error) {
-		acquire, err := subject(c)
-		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
-			time.Sleep(1 + rand.N(time.Microsecond))
-			return acquire(ctx, key, ttl)
-		}, err
-	}
+// varying is bareDelete with a random value in the key. The value depends on no seed, so that no two
+// trials are the same, but it changes no outcome.
+func varying(c *locktest.Client) (locktest.Acquire, error) {
+	rdb := connect(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		return locktest.Held{Release: func(ctx context.Context) error {
+			return released(rdb.Del(ctx, key).Result())
+		}}, setNX(ctx, rdb, key, fmt.Sprint("holder ", rand.N(1000)), ttl)
+	}, nil
 }
 
 // For each mistake of a newcomer the output has a line with the remedy.

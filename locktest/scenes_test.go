@@ -82,7 +82,7 @@ var scenes = map[string]func(t *testing.T){
 	},
 	"elsewhere": func(t *testing.T) { locktest.Run(t, elsewhere, few("none")) },
 	"inMemory":  func(t *testing.T) { locktest.Run(t, inMemory, few("none", "delay")) },
-	"varying":   func(t *testing.T) { locktest.Run(t, varying(bareDelete), few("client-pause")) },
+	"varying":   func(t *testing.T) { locktest.Run(t, varying, few("client-pause")) },
 	"entersLate": func(t *testing.T) {
 		locktest.Run(t, polled, few("none", "client-pause"), locktest.Reentrant, locktest.Blocking)
 	},
