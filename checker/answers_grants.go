@@ -1,9 +1,11 @@
 package checker
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/internal/evidence"
@@ -197,7 +199,7 @@ var handshakes = map[string]bool{"HELLO": true, "AUTH": true, "SELECT": true, "C
 //   - The command is of the same kind as the command that made g, and no command of that kind ever removed
 //     a grant.
 func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
-	if removeNothing[rp.name(pos)] || rp.prolongs(pos) {
+	if removeNothing[rp.name(pos)] || rp.prolongs(pos, g) {
 		return true
 	}
 	if !rp.alike(pos, g.Cmd) {
@@ -217,15 +219,26 @@ var removeNothing = map[string]bool{
 	"PERSIST": true, "WATCH": true, "WAIT": true,
 }
 
-// prolongs reports whether the command gives a key a positive time to live. EXPIRE with any other
-// time, and EXPIREAT with a time in the past, delete the key (Redis, "EXPIRE").
-func (rp *replay) prolongs(pos int) bool {
-	args := rp.Commands[pos].Args
-	if name := rp.bare(pos); name != "EXPIRE" && name != "PEXPIRE" || len(args) < 3 {
+// prolongs reports whether the command gives a key a time to live that cuts the grant no shorter. EXPIRE
+// with a time that is not positive deletes the key (Redis, "EXPIRE"), and a very short one does the same.
+func (rp *replay) prolongs(pos int, g *keyspace.Grant) bool {
+	c, name := &rp.Commands[pos], rp.bare(pos)
+	if name != "EXPIRE" && name != "PEXPIRE" || len(c.Args) < 3 {
 		return false
 	}
-	lasts, err := strconv.ParseInt(string(args[2]), 10, 64)
-	return err == nil && lasts > 0
+	unit := time.Millisecond
+	if name == "EXPIRE" {
+		unit = time.Second
+	}
+	n, err := strconv.ParseInt(string(c.Args[2]), 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/int64(unit)/2 {
+		return false
+	}
+	life := time.Duration(n) * unit
+	if t := g.TermAt(c.Sent); t.Mortal {
+		return c.Sent+life >= t.Expiry.Lo
+	}
+	return life >= rp.Claims.TTL
 }
 
 // alike reports whether two commands have the same name and, if they are scripts, the same

@@ -56,6 +56,14 @@ func TestAnAcquireThatDeniesItsGrantIsTold(t *testing.T) {
 			s.done(12, 0, history.Fail)
 			s.busy(60, 0, "nil", setPX("later")...)
 		}, []string{orphan}},
+		{"a life of a moment, which is as good as a release, was lost", "set-nx-px", func(s *story) {
+			s.hold(1, 5, 1, "t1")
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "OK", setPX("t0")...)
+			s.lost(11, 0, "PEXPIRE", "lock", "1")
+			s.done(12, 0, history.Fail)
+			s.busy(60, 0, "nil", setPX("later")...)
+		}, []string{orphan}},
 		{"a lock without a token", "setnx", func(s *story) {
 			s.take(1, 1, "1", "SETNX", "lock", "1")
 			s.give(5, 1, "1", "DEL", "lock")

@@ -45,7 +45,7 @@ func runWith(tokens []string) Evidence {
 		value := Bytes(token + ":7")
 		holder := fmt.Sprintf("guid-%s", token)
 		e.Ops = append(e.Ops,
-			Op{Index: 3 * i, Time: at, Client: i % 2, Type: Invoke, F: FAcquire, Lock: "lock-0"},
+			Op{Index: 4 * i, Time: at, Client: i % 2, Type: Invoke, F: FAcquire, Lock: "lock-0"},
 			Op{Index: 4*i + 1, Time: at + 50, Client: i % 2, Type: OK, F: FAcquire, Lock: "lock-0", Lease: &Lease{Token: token, Fence: int64(i + 1)}},
 			Op{Index: 4*i + 2, Time: at + 60, Client: i % 2, Type: Info, F: FRelease, Lock: "lock-0", Error: "token " + token + " at 0xc000123", Reason: Unknown},
 			Op{Index: 4*i + 3, Time: at + 70, Client: NoClient, Process: Nemesis, Type: Info, F: FNodeUp, Node: "n0",

@@ -60,11 +60,11 @@ func (r *reader) findSet() {
 	}
 }
 
-// isArgument reports whether the text is one of the command's words. A script's third word, numkeys, does
-// not count.
+// isArgument reports whether the text is one of the command's words, without the third, which is
+// numkeys if the command runs a script.
 func (r *reader) isArgument(pos int, text string) bool {
 	for i, arg := range r.Commands[pos].Args {
-		if string(arg) == text && (i != 2 || !scripted[r.name(pos)]) {
+		if string(arg) == text && i != 2 {
 			return true
 		}
 	}

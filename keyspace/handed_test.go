@@ -43,12 +43,6 @@ func TestAValuePutThereForAnotherIsTheOthersGrant(t *testing.T) {
 			c0 n0:lock.a=10 @10 to ∞; under c1's of @20
 			c1 n0:lock.a=20 @20 to ∞
 			c1's ZADD @20 replaced c0's of @10`},
-		{"a member that the command names, which is another client's token", `
-			10 c0+ SET lock a NX PX 1000
-			20 c1? SET lock b NX PX 1000
-			30 c0- SADD holders b`, `
-			c0 n0:lock=a @10 to 1010
-			c0 n0:holders.b= @30 to ∞`},
 		{"a member that another client moves", `
 			10 c0+ SET lock a NX PX 1000
 			20 c1? RPUSH queue b

@@ -33,6 +33,9 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	if origin != "" {
 		fmt.Fprintf(&b, "%s\n\n", prose.Sentence(origin))
 	}
+	if kept.Minimal && kept.Timeline {
+		fmt.Fprintf(&b, "![Timeline](%s)\n\n", TimelineFile)
+	}
 	if !kept.Minimal {
 		g.writeStory(&b, t, f, folder, kept)
 		b.WriteString("## Verdicts\n\n| oracle | result | cause | found |\n|---|---|---|---|\n")

@@ -22,19 +22,23 @@ const asItRan = "Not shrunk: the trial as it ran"
 
 // origin says how a trial came about: shrunk from another trial, or as it ran. For a trial as it
 // ran, the text links to the minimal trial below its folder or says, if known, why the trial was
-// not shrunk.
-func origin(folder string, s *trial.Shrinking) string {
-	if hasMinimal(folder) {
-		return fmt.Sprintf("The trial as it ran; a smaller one that shows the same, with its story and verdicts, is in [%s](%s)",
-			trial.MinimalFolder, path.Join(trial.MinimalFolder, CounterexampleFile))
+// not shrunk. showsAll says whether the minimal trial shows all of the trial's flaws.
+func origin(folder string, s *trial.Shrinking, showsAll bool) string {
+	if _, err := os.Stat(packed.Find(filepath.Join(folder, trial.MinimalFolder, trial.VerdictFile))); err != nil {
+		return originWords(s)
 	}
-	return originWords(s)
+	same := "some of its flaws"
+	if showsAll {
+		same = "the same, with its story and verdicts,"
+	}
+	return fmt.Sprintf("The trial as it ran; a smaller one that shows %s is in [%s](%s)",
+		same, trial.MinimalFolder, path.Join(trial.MinimalFolder, CounterexampleFile))
 }
 
-// hasMinimal reports whether a trial's folder has a minimal trial.
-func hasMinimal(folder string) bool {
-	_, err := os.Stat(packed.Find(filepath.Join(folder, trial.MinimalFolder, trial.VerdictFile)))
-	return err == nil
+// showsAll reports whether the flaws of a minimal trial include all flaws of the trial that it was shrunk
+// from.
+func showsAll(minimal, whole []trial.Flaw) bool {
+	return !slices.ContainsFunc(whole, func(f trial.Flaw) bool { return !slices.ContainsFunc(minimal, f.Same) })
 }
 
 // originWords is origin without the check for a stored minimal trial.
@@ -168,7 +172,7 @@ func Minimal(folder string, t trial.Result, e history.Evidence) error {
 }
 
 func (g glossary) minimal(folder, name string, porcupine bool, t trial.Result, e history.Evidence) (detail, error) {
-	d, err := g.render(folder, name, originWords(t.Shrinking), porcupine, t, e)
+	d, err := g.render(folder, name, originWords(t.Shrinking), false, porcupine, t, e)
 	if err != nil {
 		return d, fmt.Errorf("render %s: %w", name, err)
 	}

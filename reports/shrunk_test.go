@@ -20,11 +20,14 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 		minimal *trial.Shrinking
 		want    string // origin of the trial as it ran
 		small   string // origin of the minimal trial
+		other   bool   // the minimal trial shows another flaw
 	}{
-		{"nobody asked for it", nil, nil, "Not shrunk: the trial as it ran.", ""},
-		{"there was no time", &unfinished, nil, "Not shrunk: the trial as it ran (the time budget of 1s was used up).", ""},
+		{"nobody asked for it", nil, nil, "Not shrunk: the trial as it ran.", "", false},
+		{"there was no time", &unfinished, nil, "Not shrunk: the trial as it ran (the time budget of 1s was used up).", "", false},
 		{"it was shrunk", nil, &shrunk, "The trial as it ran; a smaller one that shows the same, with its story and verdicts, is in [minimal](minimal/counterexample.md).",
-			"Shrunk, in 41 trials, from the trial as it first ran: 3 to 2 clients, 90 to 12 operations."},
+			"Shrunk, in 41 trials, from the trial as it first ran: 3 to 2 clients, 90 to 12 operations.", false},
+		{"the smaller one shows another flaw", nil, &shrunk, "The trial as it ran; a smaller one that shows some of its flaws is in [minimal](minimal/counterexample.md).",
+			"Shrunk, in 41 trials, from the trial as it first ran: 3 to 2 clients, 90 to 12 operations.", true},
 	} {
 		dir, trials := storedCampaign(t)
 		whole := trials[0]
@@ -37,6 +40,9 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 		if c.minimal != nil {
 			small, lines := whole, filepath.Join(dir, trial.ResultsFile)
 			small.Trial.Dir += "/" + trial.MinimalFolder
+			if c.other {
+				small.Trial.Flaws = []trial.Flaw{{Oracle: "conduct", Cause: "panic"}}
+			}
 			before, err := os.ReadFile(lines)
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +70,7 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 				t.Errorf("%s: %s lacks %q (%v)", c.name, path, want, err)
 			}
 			told := strings.Contains(string(text), "Which assumption broke") && strings.Contains(string(text), "## In order")
-			if want != "" && told != (want == c.small || c.small == "") {
+			if want != "" && told != (want == c.small || c.small == "" || c.other) {
 				t.Errorf("%s: %s has the story: %t", c.name, path, told)
 			}
 		}

@@ -163,7 +163,9 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 			if err == nil {
 				t.Verdicts = whole.Verdicts // the campaign's list shortens the verdicts
 			}
-			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking), s.full, t, evidence)
+			minimal, shrunk := s.minimal[filepath.Join(t.Dir, trial.MinimalFolder)]
+			elsewhere := shrunk && showsAll(minimal.Flaws, t.Flaws)
+			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking, elsewhere), elsewhere, s.full, t, evidence)
 			if err != nil {
 				return fmt.Errorf("render %s: %w", t.Dir, err)
 			}
@@ -185,17 +187,18 @@ func Trial(folder string, t trial.Result, e history.Evidence) error {
 	if !t.Violation() {
 		return nil
 	}
-	_, err := registries().render(folder, filepath.ToSlash(folder), "", true, t, e)
+	_, err := registries().render(folder, filepath.ToSlash(folder), "", false, true, t, e)
 	return err
 }
 
 // render writes the story of one violated trial into its folder, unless the trial has no
-// operations. name is the folder as command lines name it; origin says how the trial came about. A
+// operations. name is the folder as command lines name it; origin says how the trial came about; elsewhere:
+// the page of the minimal trial below the folder has story and verdicts, so this page leaves them out. A
 // trial without a finding has no story and gets only porcupine's page. If pictures is set, every
 // other trial gets both pictures. If it is not, only a trial that shows an undeclared flaw gets
 // one, the timeline: pictures are half of a folder's bytes and can be drawn from the evidence at
 // any time.
-func (g glossary) render(folder, name, origin string, pictures bool, t trial.Result, e history.Evidence) (d detail, err error) {
+func (g glossary) render(folder, name, origin string, elsewhere, pictures bool, t trial.Result, e history.Evidence) (d detail, err error) {
 	if len(e.Ops) == 0 {
 		return d, nil
 	}
@@ -230,7 +233,7 @@ func (g glossary) render(folder, name, origin string, pictures bool, t trial.Res
 			return d, err
 		}
 	}
-	d.Kept.Timeline, d.Kept.Decided, d.Kept.Minimal = exists(folder, TimelineFile), exists(folder, DecidedFile), origin != "" && hasMinimal(folder)
+	d.Kept.Timeline, d.Kept.Decided, d.Kept.Minimal = exists(folder, TimelineFile), exists(folder, DecidedFile), elsewhere
 	return d, write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin, d.Kept))
 }
 

@@ -38,7 +38,7 @@ func TestASignalEndsARunThatCanBeRead(t *testing.T) {
 					t.Fatal(err)
 				}
 				if signals[1] != 0 {
-					time.Sleep(500 * time.Millisecond) // so that the program has handled the first signal
+					time.Sleep(2 * time.Second) // so that the program has handled the first signal
 					last = signals[1]
 					if err := p.Process.Signal(last); err != nil {
 						t.Fatal(err)
