@@ -28,6 +28,18 @@ func (s *story) goesOn(at float64, client int) *history.Command {
 
 func set(reply, token string) []string { return append([]string{reply}, setPX(token)...) }
 
+// gaveUp tells of an acquire that takes back its grant by a PEXPIRE, which never arrives.
+func gaveUp(life string) func(s *story) {
+	return func(s *story) {
+		s.hold(1, 5, 1, "t1")
+		s.invoke(9, 0, history.FAcquire)
+		s.unanswered(10, 0, "OK", setPX("t0")...)
+		s.lost(11, 0, "PEXPIRE", "lock", life)
+		s.done(12, 0, history.Fail)
+		s.busy(60, 0, "nil", setPX("later")...)
+	}
+}
+
 func TestAnAcquireThatDeniesItsGrantIsTold(t *testing.T) {
 	orphan := "liveness: orphaned-key"
 	tales(t, []tale{
@@ -48,22 +60,8 @@ func TestAnAcquireThatDeniesItsGrantIsTold(t *testing.T) {
 			s.hold(1, 5, 1, "t1")
 			s.denied(10, 0, set("OK", "t0"), []string{quoted("t0"), "GET", "lock"}, []string{"1", "PEXPIRE", "lock", "1000"})
 		}, []string{falseAnswer, orphan}},
-		{"a life of nothing, which would have removed the key, was lost", "set-nx-px", func(s *story) {
-			s.hold(1, 5, 1, "t1")
-			s.invoke(9, 0, history.FAcquire)
-			s.unanswered(10, 0, "OK", setPX("t0")...)
-			s.lost(11, 0, "PEXPIRE", "lock", "0")
-			s.done(12, 0, history.Fail)
-			s.busy(60, 0, "nil", setPX("later")...)
-		}, []string{orphan}},
-		{"a life of a moment, which is as good as a release, was lost", "set-nx-px", func(s *story) {
-			s.hold(1, 5, 1, "t1")
-			s.invoke(9, 0, history.FAcquire)
-			s.unanswered(10, 0, "OK", setPX("t0")...)
-			s.lost(11, 0, "PEXPIRE", "lock", "1")
-			s.done(12, 0, history.Fail)
-			s.busy(60, 0, "nil", setPX("later")...)
-		}, []string{orphan}},
+		{"a life of nothing, which would have removed the key, was lost", "set-nx-px", gaveUp("0"), []string{orphan}},
+		{"a life of a moment, which is as good as a release, was lost", "set-nx-px", gaveUp("1"), []string{orphan}},
 		{"a lock without a token", "setnx", func(s *story) {
 			s.take(1, 1, "1", "SETNX", "lock", "1")
 			s.give(5, 1, "1", "DEL", "lock")
