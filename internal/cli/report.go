@@ -69,7 +69,7 @@ algorithm, its claims and its flaws, each with the command that shows it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.store, "store", campaign.DefaultConfig().Store, "directory that campaigns are stored in")
-	flags.BoolVar(&f.all, "all", false, "draw and tell every violated trial that was kept, and write report-full.md: all of it in Markdown")
+	flags.BoolVar(&f.all, "all", false, "draw every violated trial that was kept, tell it or its minimal trial, and write report-full.md: all of it in Markdown")
 	flags.StringVar(&f.recipes, "recipes", "", "file to write the page of recipes to, in Markdown")
 	flags.StringArrayVar(&f.beside, "beside", nil, "another stored campaign to print beside this one; may be repeated")
 	flags.StringVar(&f.bundle, "bundle", "", "zip file to write the campaign to, with every file that its pages link")
