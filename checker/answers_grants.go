@@ -100,9 +100,10 @@ func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 	return g.At.Hi <= at && g.Until() > at && !(t.Mortal && t.Expiry.Lo <= at) && rp.keptFrom(g, p)
 }
 
-// contested reports whether other grants may have refused the acquire. A grant counts if it stood in a key
-// of the lock on g's node, at any time from the acquire's first command on that node until the acquire was
-// answered.
+// contested reports whether other grants may have refused the acquire: grants of as many clients as may
+// hold the lock at a time, a grant that the acquire's client got by another operation, or a grant whose
+// client is unknown. A grant counts if it stood in a key of the lock on g's node, at any time from the
+// acquire's first command on that node until the acquire was answered.
 func (rp *replay) contested(g *keyspace.Grant, p *history.Pair) bool {
 	from := g.At.Lo
 	for _, pos := range rp.sentBy(p.Invoke.Index) {
@@ -199,7 +200,7 @@ var handshakes = map[string]bool{"HELLO": true, "AUTH": true, "SELECT": true, "C
 //   - The command is of the same kind as the command that made g, and no command of that kind ever removed
 //     a grant.
 func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
-	if removeNothing[rp.name(pos)] || rp.prolongs(pos, g) {
+	if name := rp.bare(pos); keyspace.ReadOnly(name) || removeNothing[name] || rp.prolongs(pos, g) {
 		return true
 	}
 	if !rp.alike(pos, g.Cmd) {
@@ -210,46 +211,98 @@ func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
 	})
 }
 
-// removeNothing are commands that remove nothing from a key.
-var removeNothing = map[string]bool{
-	"GET": true, "MGET": true, "STRLEN": true, "EXISTS": true, "TYPE": true, "TTL": true, "PTTL": true, "EXPIRETIME": true, "PEXPIRETIME": true,
-	"HGET": true, "HMGET": true, "HGETALL": true, "HEXISTS": true, "HLEN": true, "HKEYS": true, "HVALS": true,
-	"SISMEMBER": true, "SMEMBERS": true, "SCARD": true, "LRANGE": true, "LINDEX": true, "LLEN": true, "LPOS": true,
-	"ZSCORE": true, "ZRANK": true, "ZRANGE": true, "ZCARD": true, "ZCOUNT": true,
-	"PERSIST": true, "WATCH": true, "WAIT": true,
-}
+// removeNothing are commands that remove nothing from a key, although Redis does not flag them as read-only.
+var removeNothing = map[string]bool{"PERSIST": true, "WATCH": true, "UNWATCH": true, "WAIT": true, "WAITAOF": true}
 
-// prolongs reports whether the command gives a key a time to live that cuts the grant no shorter. EXPIRE
-// with a time that is not positive deletes the key (Redis, "EXPIRE"), and a very short one does the same.
+// prolongs reports whether the command sets a time to live that does not end the grant earlier, or leaves
+// the time to live as it is. EXPIRE with a time that is not positive deletes the key (Redis, "EXPIRE"), and
+// a very short time is as good as that.
 func (rp *replay) prolongs(pos int, g *keyspace.Grant) bool {
-	c, name := &rp.Commands[pos], rp.bare(pos)
-	if name != "EXPIRE" && name != "PEXPIRE" || len(c.Args) < 3 {
-		return false
+	c := &rp.Commands[pos]
+	life, ok := newLife(rp.bare(pos), c.Args)
+	if !ok || life == unchangedLife {
+		return ok
 	}
-	unit := time.Millisecond
-	if name == "EXPIRE" {
-		unit = time.Second
-	}
-	n, err := strconv.ParseInt(string(c.Args[2]), 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64/int64(unit)/2 {
-		return false
-	}
-	life := time.Duration(n) * unit
 	if t := g.TermAt(c.Sent); t.Mortal {
 		return c.Sent+life >= t.Expiry.Lo
 	}
 	return life >= rp.Claims.TTL
 }
 
-// alike reports whether two commands have the same name and, if they are scripts, the same
-// source.
+// unchangedLife is newLife's result for a command that leaves the key's time to live as it is, or that makes
+// the key live for ever.
+const unchangedLife = time.Duration(math.MaxInt64)
+
+// newLife returns the time to live, above 0, that EXPIRE, PEXPIRE or GETEX sets, or unchangedLife. It
+// returns false for other commands, for an expiry at a time of day (EXAT, PXAT), and for an argument that
+// is not a positive number or is too large.
+func newLife(name string, args []history.Bytes) (time.Duration, bool) {
+	unit, n := time.Second, ""
+	switch {
+	case (name == "EXPIRE" || name == "PEXPIRE") && len(args) >= 3:
+		n = string(args[2])
+	case name == "GETEX" && len(args) == 2:
+		return unchangedLife, true
+	case name == "GETEX" && len(args) == 3 && strings.EqualFold(string(args[2]), "PERSIST"):
+		return unchangedLife, true
+	case name == "GETEX" && len(args) == 4:
+		n = string(args[3])
+		name = strings.ToUpper(string(args[2]))
+	}
+	switch name {
+	case "PEXPIRE", "PX":
+		unit = time.Millisecond
+	case "EXPIRE", "EX":
+	default:
+		return 0, false
+	}
+	life, err := strconv.ParseInt(n, 10, 64)
+	if err != nil || life <= 0 || life > math.MaxInt64/int64(unit)/2 {
+		return 0, false
+	}
+	return time.Duration(life) * unit, true
+}
+
+// alike reports whether two commands do the same kind of thing: both run the same script, or neither runs a
+// script and both have the same name and variant.
 func (rp *replay) alike(a, b int) bool {
 	shaA, scriptA := rp.Commands[a].Script()
 	shaB, scriptB := rp.Commands[b].Script()
 	if scriptA || scriptB {
 		return scriptA && scriptB && shaA == shaB
 	}
-	return rp.bare(a) == rp.bare(b)
+	return rp.bare(a) == rp.bare(b) && variant(rp.Commands[a].Args) == variant(rp.Commands[b].Args)
+}
+
+// variant tells apart what commands of one name do: the function of FCALL, whether INCRBY, DECRBY, HINCRBY
+// or ZINCRBY subtracts, and whether SET sets a key that exists, one that does not, or both.
+func variant(args []history.Bytes) string {
+	if len(args) < 3 {
+		return ""
+	}
+	switch strings.ToUpper(string(args[0])) {
+	case "FCALL", "FCALL_RO":
+		return string(args[1])
+	case "INCRBY", "DECRBY", "INCRBYFLOAT", "ZINCRBY":
+		return sign(args[2])
+	case "HINCRBY", "HINCRBYFLOAT":
+		return sign(args[len(args)-1])
+	case "SET":
+		for _, option := range args[3:] {
+			if o := strings.ToUpper(string(option)); o == "NX" || o == "XX" {
+				return o
+			}
+		}
+	}
+	return ""
+}
+
+// sign returns "-" for a negative number, "" for any other.
+func sign(n history.Bytes) string {
+	if strings.HasPrefix(string(n), "-") {
+		return "-"
+	}
+	return ""
 }
 
 // bare returns the name of a command, in capitals; "" if it has none.

@@ -29,12 +29,15 @@ func (s *story) goesOn(at float64, client int) *history.Command {
 func set(reply, token string) []string { return append([]string{reply}, setPX(token)...) }
 
 // gaveUp tells of an acquire that takes back its grant by a PEXPIRE, which never arrives.
-func gaveUp(life string) func(s *story) {
+func gaveUp(life string) func(s *story) { return gaveUpBy("PEXPIRE", "lock", life) }
+
+// gaveUpBy tells of an acquire that takes back its grant by a command that never arrives.
+func gaveUpBy(command ...string) func(s *story) {
 	return func(s *story) {
 		s.hold(1, 5, 1, "t1")
 		s.invoke(9, 0, history.FAcquire)
 		s.unanswered(10, 0, "OK", setPX("t0")...)
-		s.lost(11, 0, "PEXPIRE", "lock", life)
+		s.lost(11, 0, command...)
 		s.done(12, 0, history.Fail)
 		s.busy(60, 0, "nil", setPX("later")...)
 	}
@@ -62,6 +65,13 @@ func TestAnAcquireThatDeniesItsGrantIsTold(t *testing.T) {
 		}, []string{falseAnswer, orphan}},
 		{"a life of nothing, which would have removed the key, was lost", "set-nx-px", gaveUp("0"), []string{orphan}},
 		{"a life of a moment, which is as good as a release, was lost", "set-nx-px", gaveUp("1"), []string{orphan}},
+		{"it looked in other ways, and kept the life", "set-nx-px", func(s *story) {
+			s.hold(1, 5, 1, "t1")
+			s.denied(10, 0, set("OK", "t0"), []string{quoted("t0"), "GETRANGE", "lock", "0", "-1"}, []string{quoted("t0"), "GETEX", "lock"},
+				[]string{quoted("t0"), "GETEX", "lock", "PX", "2000"}, []string{"1", "TOUCH", "lock"})
+		}, []string{falseAnswer, orphan}},
+		{"a life too short, which would have removed the key, was lost", "set-nx-px", gaveUpBy("GETEX", "lock", "PX", "1"), []string{orphan}},
+		{"a command that would have overwritten the key was lost", "set-nx-px", gaveUpBy("SET", "lock", "free", "XX", "PX", "1"), []string{orphan}},
 		{"a lock without a token", "setnx", func(s *story) {
 			s.take(1, 1, "1", "SETNX", "lock", "1")
 			s.give(5, 1, "1", "DEL", "lock")

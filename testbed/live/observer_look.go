@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/testbed/live/look"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
@@ -106,17 +107,9 @@ func (o *observer) open() []*effect {
 	return open
 }
 
-// harmlessCommands never change a key, whatever their arguments.
+// harmlessCommands change no key, but Redis does not flag them as read-only.
 var harmlessCommands = map[string]bool{
-	"GET": true, "MGET": true, "STRLEN": true, "GETRANGE": true, "SUBSTR": true, "EXISTS": true, "TYPE": true,
-	"TTL": true, "PTTL": true, "EXPIRETIME": true, "PEXPIRETIME": true, "DUMP": true, "OBJECT": true, "TOUCH": true,
-	"HGET": true, "HMGET": true, "HGETALL": true, "HKEYS": true, "HVALS": true, "HLEN": true, "HEXISTS": true,
-	"SISMEMBER": true, "SMEMBERS": true, "SCARD": true, "LLEN": true, "LRANGE": true, "LINDEX": true,
-	"ZSCORE": true, "ZRANGE": true, "ZRANGEBYSCORE": true, "ZCARD": true, "ZCOUNT": true, "ZRANK": true,
-	"SCAN": true, "HSCAN": true, "SSCAN": true, "ZSCAN": true, "KEYS": true, "DBSIZE": true, "RANDOMKEY": true,
-	"XLEN": true, "XRANGE": true, "XREAD": true,
-	"EVAL_RO": true, "EVALSHA_RO": true, "FCALL_RO": true, "SCRIPT": true,
-	"MULTI": true, "DISCARD": true, "WATCH": true, "UNWATCH": true, "WAIT": true, "WAITAOF": true,
+	"SCRIPT": true, "MULTI": true, "DISCARD": true, "WATCH": true, "UNWATCH": true, "WAIT": true, "WAITAOF": true,
 	"PUBLISH": true, "SPUBLISH": true, "PUBSUB": true, "TIME": true, "ECHO": true, "INFO": true, "ROLE": true,
 }
 
@@ -131,13 +124,12 @@ var confinedCommands = map[string]bool{
 	"ZADD": true, "ZREM": true, "ZINCRBY": true, "ZREMRANGEBYSCORE": true, "ZREMRANGEBYRANK": true, "ZPOPMIN": true,
 }
 
-// confined reports whether the command changes only keys among its arguments.
 func confined(args []history.Bytes) bool { return confinedCommands[resp.Name(args)] }
 
 // harmless reports whether the command certainly changes no key.
 func harmless(args []history.Bytes) bool {
 	name := resp.Name(args)
-	return harmlessCommands[name] || !resp.Counts(args) && name != "CLUSTER"
+	return keyspace.ReadOnly(name) || harmlessCommands[name] || !resp.Counts(args) && name != "CLUSTER"
 }
 
 // likely guesses from a command's arguments which keys the command may create.
