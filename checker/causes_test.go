@@ -282,6 +282,7 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.cmd(1102, 1, "1", "DEL", "lock")
 			s.cmd(1103, 1, "1", "SETNX", "lock", millisOf(2103))
 			s.done(1104, 1, history.OK)
+			s.goesOn(1104.5, 2).Op = -1 // in the background
 			s.cmd(1105, 2, "1", "DEL", "lock")
 			s.cmd(1106, 2, "1", "SETNX", "lock", millisOf(2106))
 			s.done(1107, 2, history.OK)

@@ -63,16 +63,12 @@ func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 // read the key in the same operation on the same node. It returns the value read and the reading
 // command's place.
 func (rp *replay) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
-	op := rp.Commands[pos].Op
-	for i := pos; i >= 0 && op >= 0; i-- {
+	if rp.Commands[pos].Op < 0 {
+		return "", -1, false
+	}
+	for _, i := range slices.Backward(rp.sentBy(rp.Commands[pos].Op)) {
 		c := rp.Commands[i]
-		if c.Client != rp.Commands[pos].Client || c.Node != rp.Commands[pos].Node {
-			continue
-		}
-		if c.Op != op {
-			break
-		}
-		if len(c.Args) < 2 || string(c.Args[1]) != key {
+		if i > pos || c.Node != rp.Commands[pos].Node || len(c.Args) < 2 || string(c.Args[1]) != key {
 			continue
 		}
 		if v, shown := text(string(c.Reply)); shown {
@@ -140,8 +136,8 @@ func (rp *replay) nodeAhead(node string, at time.Duration) (ahead time.Duration)
 	return ahead
 }
 
-// lapsedByNode reports whether the grant was at least as old as its lease by its node's
-// clock.
+// lapsedByNode reports whether the grant's lease was over at that time by the wall clock of the
+// grant's node.
 func (rp *replay) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
 	_, byNode := rp.aged(g, at)
 	return byNode >= rp.Claims.TTL-termSlack
@@ -265,7 +261,7 @@ func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted t
 	return rp.Operation(op).Invoke.Time, last.Fair.Hi < ends && granted < ends
 }
 
-// ownLife returns the last term that the grant's owner gave it; nil if there is none.
+// ownLife returns the last term that the owner gave the grant; nil if there is none.
 func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
 	for _, t := range g.Terms() {
 		if t.Client == g.Client {
@@ -275,7 +271,7 @@ func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
 	return own
 }
 
-// renewalLost explains a key that expired because its node had lost a renewal of it.
+// renewalLost explains a key that expired because its node had lost a renewal of the key.
 func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
 	for i, t := range first.Terms() {
 		if i == first.TermCount()-1 {

@@ -38,6 +38,7 @@ func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) lef
 			atAnyPace = atAnyPace && l.atAnyPace
 		}
 		if l.blocks && (!found.blocks || l.forever && !found.forever || found.young && !l.young) {
+			l.at = found.at
 			found = l
 		}
 		found.at = max(found.at, op.Time)
@@ -216,7 +217,7 @@ func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite
 
 // lastUnowned returns the last renewal, at or after the time start, by a client that was not
 // responsible for the grant, if this renewal still keeps the key alive at the time now. It returns
-// nil if there were fewer than two such renewals: after a single one, none may follow.
+// nil if there were fewer than two such renewals: a single one does not show that the renewals go on.
 func (rp *replay) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
 	if l == nil {
 		return nil
