@@ -268,6 +268,17 @@ func TestPairsMatchesByProcessAndWindow(t *testing.T) {
 	}
 }
 
+// A completion belongs to the client that invoked the operation.
+func TestPairsRefusesACompletionOfAnotherClient(t *testing.T) {
+	_, err := Pairs([]Op{
+		{Index: 3, Process: 0, Client: 0, Type: Invoke, F: FAcquire}, {Index: 4, Process: 0, Client: 1, Type: OK, F: FAcquire},
+	})
+	const want = "entry 4: client 1 completes what client 0 invoked (entry 3)"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 func FuzzReadOps(f *testing.F) {
 	f.Add([]byte(`{"index":0,"time":1,"process":"nemesis","client":-1,"type":"invoke","f":"delay","window":{"fault":"delay","id":0}}` + "\n"))
 	f.Add([]byte(`{"index":0,"time":1,"process":0,"client":0,"type":"invoke","f":"acquire","lease":{"token":"t"}}`))

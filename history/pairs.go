@@ -29,9 +29,9 @@ func (p Pair) Lease() Lease {
 }
 
 // Pairs matches invocations with completions, for clients by process and for the
-// nemesis by window. The pairs are in order of invocation; events are left out. It
-// returns a MisfitError if the history is impossible: two open operations of one
-// process, or a completion that fits no invocation. The pairs point into ops.
+// nemesis by window. The pairs are in order of invocation; events are left out. The error
+// is a MisfitError if the history is impossible: two open operations of one process, or a
+// completion that fits no invocation. The pairs point into ops.
 func Pairs(ops []Op) ([]Pair, error) {
 	type key struct {
 		process Process
@@ -63,6 +63,9 @@ func Pairs(ops []Op) ([]Pair, error) {
 		case !isOpen || pairs[at].Invoke.F != op.F:
 			return nil, misfit(i, "entry %d: %s of %s by process %v completes no open invocation",
 				op.Index, op.Type, op.F, op.Process)
+		case op.Process != Nemesis && pairs[at].Invoke.Client != op.Client:
+			return nil, misfit(i, "entry %d: client %d completes what client %d invoked (entry %d)",
+				op.Index, op.Client, pairs[at].Invoke.Client, pairs[at].Invoke.Index)
 		default:
 			pairs[at].Complete = op
 			delete(open, k)

@@ -53,11 +53,11 @@ func Sections(e history.Evidence, pairs Pairing) (map[string][]Touch, []*Section
 	x := sectionScan{claims: e.Claims, depth: map[Owner]int{}, inside: map[Owner]*Section{}, byLock: map[string][]Touch{}}
 	for place, op := range e.Ops {
 		began := op.Time
-		// A completion takes these from its invocation, which certainly names the client, the lock and
-		// the mode.
+		// Lock, mode and, if missing, the lease of a completion come from its invocation: a completion need not
+		// name them.
 		if at := pairs.Of[place]; at >= 0 && op.Type != history.Invoke {
 			i := pairs.All[at].Invoke
-			op.Client, op.Lock, op.Mode, began = i.Client, i.Lock, i.Mode, i.Time
+			op.Lock, op.Mode, began = i.Lock, i.Mode, i.Time
 			if op.Lease == nil {
 				op.Lease = i.Lease
 			}
