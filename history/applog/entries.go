@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// entries reads invocations and completions. Processes and clients are kept if all are numbers;
-// otherwise all are numbered. Dates become offsets from the earliest date.
+// entries reads invocations and completions. If the processes and clients of all rows are numbers, they
+// are kept; otherwise all get new numbers. Dates become offsets from the earliest date.
 func (r *reader) entries() error {
 	processes := map[string]int{}
 	byName := false // some process or client has a name instead of a number
@@ -51,11 +51,11 @@ func (r *reader) fromFirst() {
 	for i := range r.log.Entries {
 		e := &r.log.Entries[i]
 		if e.Time != nil {
-			since := *e.Time - from
-			e.Time = &since
+			at := *e.Time - from
+			e.Time = &at
 		}
 		if e.Lease != nil && e.Lease.Deadline != 0 {
-			e.Lease.Deadline -= from
+			e.Lease.Deadline = since(e.Lease.Deadline, from)
 		}
 	}
 	if r.instants.dated {

@@ -74,8 +74,8 @@ type done struct {
 //
 // It pairs each release with an unreleased acquire of the same client, lock and mode: the latest one
 // with the same token, else the latest one without a token. A release without a token ends the
-// latest one. A loss counts as a release. If a clock was set back, a release may stand before its
-// acquire. Then only an equal token pairs the two.
+// latest one. A loss counts as a release. If a clock was set back, a release may come before its
+// acquire. Only an equal token pairs such a release with its acquire.
 //
 // Only a successful acquire begins a hold. After a failure or an unknown outcome, the client does
 // not believe that it has the lock. A release ends a hold even if the release failed.
@@ -227,7 +227,7 @@ func (r *reader) holdsFromFirst() {
 			h.To -= base
 		}
 		if h.Until != 0 {
-			h.Until -= base
+			h.Until = since(h.Until, base)
 		}
 	}
 	r.log.End = slices.Max(known) - base
@@ -235,3 +235,6 @@ func (r *reader) holdsFromFirst() {
 		r.note("times count from " + time.Unix(0, int64(base)).UTC().Format(time.RFC3339Nano))
 	}
 }
+
+// since returns a deadline as the time since base. It is never 0, which stands for no deadline.
+func since(deadline, base time.Duration) time.Duration { return cmp.Or(deadline-base, 1) }

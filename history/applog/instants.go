@@ -14,7 +14,8 @@ type instants struct {
 	counted bool   // times are numbers or durations that count from some moment
 	first   string // the first time parsed, for an error
 	// fine is the unit of the last digit of the most precise time. If all times are in whole
-	// milliseconds, fine is 1 ms: the log has cut off or rounded the rest.
+	// milliseconds, fine is 1 ms: the log has cut off or rounded the rest. A duration with its own
+	// unit, such as 1.5s, counts as exact to 1 ns.
 	fine time.Duration
 }
 

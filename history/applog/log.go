@@ -36,7 +36,8 @@ type Log struct {
 	// Notes say in plain sentences how the file was read.
 	Notes []string
 	// Fine is the unit of the last digit of the most precise time, such as 1 ms. Log.Readings assumes
-	// that the log cut off the digits after it.
+	// that the log cut off all smaller digits. A duration with its own unit, such as 1.5s, counts as
+	// exact to 1 ns.
 	Fine time.Duration
 	// End is the latest beginning or end of a hold, counted from the earliest. It is 0 if Kind is
 	// Entries.
@@ -152,7 +153,7 @@ func (r *reader) namedByValue(w row) bool {
 	return v != "" && v[0] != '[' && f != history.FRead && f != history.FWrite
 }
 
-// lock returns the name of the row's lock.
+// lock returns the name of the row's lock. It is an error if this row names no lock, but others do.
 func (r *reader) lock(w row) (string, error) {
 	switch {
 	case w.has(fLock):

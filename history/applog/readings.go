@@ -38,8 +38,8 @@ type Readings struct {
 	// Brief is the number of holds without a certain span, because they are short or the
 	// log does not say when they began or ended.
 	Brief int
-	// Twice are the lines of two holds of one lock by one client that certainly overlap; 0 if there
-	// are none.
+	// Twice are the lines of two holds of one lock by one client in one mode that certainly overlap;
+	// 0 if there are none.
 	Twice [2]int
 }
 

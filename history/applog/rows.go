@@ -42,7 +42,6 @@ type table struct {
 	columns map[string]column
 }
 
-// lineError is an error about one line.
 type lineError struct {
 	line int
 	err  error
@@ -95,9 +94,12 @@ func rowsOf(text []byte, name string) (table, error) {
 	return t, err
 }
 
-// misspelt returns an error in two cases: an unknown name resembles a known field that no row has, or
-// the log has the field from without to, and an unknown name is another word for the end of a hold
-// (endWords). Otherwise the log would be judged as if it lacked the field.
+// misspelt returns an error in two cases, in which the log would otherwise be judged as if it lacked
+// a field:
+//
+//   - An unknown name resembles a known field that no row has.
+//   - The log has the field from without the field to, and an unknown name is another word for the end of
+//     a hold (endWords).
 func (t *table) misspelt() error {
 	some := func(f field) bool { return slices.ContainsFunc(t.rows, func(r row) bool { return r.has(f) }) }
 	for _, name := range t.unknown {
@@ -141,7 +143,7 @@ func (r row) put(name string, c column, text string) error {
 
 func (t *table) readCSV(text []byte, tabs bool) error {
 	in := csv.NewReader(bytes.NewReader(text))
-	in.FieldsPerRecord, in.ReuseRecord, in.Comment = -1, true, '#'
+	in.FieldsPerRecord, in.ReuseRecord = -1, true
 	if tabs {
 		in.Comma = '\t'
 	}

@@ -18,3 +18,28 @@ func TestAByteOrderMarkBelongsToNoValue(t *testing.T) {
 		}
 	}
 }
+
+// A name may begin with any character. No line is a comment.
+func TestNoRowIsTakenForAComment(t *testing.T) {
+	log, err := Read([]byte("client,lock,from_s,to_s\na,x,1,5\n#2,x,2,6\n"), "h.csv")
+	if err != nil || len(log.Holds) != 2 {
+		t.Errorf("%+v, %v; want two holds", log, err)
+	}
+}
+
+// A lease that ends at the first instant of the log has ended, although times count from that instant.
+func TestADeadlineAtTheFirstInstantIsOne(t *testing.T) {
+	log, err := Read([]byte("client,lock,from_ms,to_ms,deadline_ms\na,x,1000,9000,1000\nb,x,5000,6000,20000\n"), "h.csv")
+	if err != nil || len(log.Holds) != 2 {
+		t.Fatalf("%+v, %v; want two holds", log, err)
+	}
+	certain := log.Readings(Doubts{}).Certain
+	if len(certain) == 0 {
+		t.Error("the hold of b is missing")
+	}
+	for _, op := range certain {
+		if log.Clients[op.Client] != "b" {
+			t.Errorf("%+v; want entries of b alone", op)
+		}
+	}
+}
