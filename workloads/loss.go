@@ -60,8 +60,8 @@ func (s *session) watchLoss(h *hold) {
 		case <-ctx.Done():
 			return
 		}
-		// If the holder itself can act at this instant, it goes first, unless it hangs: it may be
-		// about to notice the loss, or to release. If several leases are lost at one instant,
+		// A holder that can act at this instant goes first, unless the holder hangs: the holder may
+		// be about to notice the loss, or to release. If several leases are lost at one instant,
 		// their losses are recorded in the order of the holds, the outermost first.
 		if s.client.Awake(ctx) == nil && sleep.For(ctx, turn) == nil {
 			w.err = s.notice(h, w)
@@ -126,12 +126,11 @@ func (s *session) told(h *hold) error {
 	return s.lose(h)
 }
 
-// lose records that the holder knows of the end of its lease, unless the watch has recorded the
-// loss.
+// lose records that the holder knows of the end of its lease, once for each hold.
 func (s *session) lose(h *hold) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !h.lost && h.isLost() {
+	if h.isLost() {
 		return nil
 	}
 	h.lost = true

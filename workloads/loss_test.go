@@ -40,8 +40,8 @@ func hangsFirst(client int) (<-chan struct{}, error) {
 	return nil, nil
 }
 
-// The history has a loss at the time at which the lock reports it, whatever the holder waits for
-// then.
+// The history has a loss at the time of the lock's report, whatever the holder waits for at that
+// time.
 func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 	const reported, long = 300 * time.Millisecond, 500 * time.Millisecond
 	for _, c := range []struct {
@@ -239,5 +239,9 @@ func TestALateExtensionIsAskedForAfterALoss(t *testing.T) {
 	lost, asked := slices.IndexFunc(ops, is(history.FLost, history.Info)), slices.IndexFunc(ops, is(history.FExtend, history.Invoke))
 	if lost < 0 || asked < lost {
 		t.Errorf("the loss is entry %d and the extension is invoked in entry %d, want the extension later", lost, asked)
+	}
+	healed := slices.IndexFunc(ops, func(op history.Op) bool { return op.F == history.FHealed })
+	if n := count(ops[:healed], is(history.FLost, history.Info)); n != 1 {
+		t.Errorf("the loss is recorded %d times, want once", n)
 	}
 }

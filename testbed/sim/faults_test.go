@@ -247,3 +247,32 @@ func TestNobodyConnectsToANodeThatStarts(t *testing.T) {
 		return want("dial", <-refused, error(errRefused))
 	})
 }
+
+// WAIT reads no key, but Redis deletes an expired key before it, on disk too.
+func TestWhatExpiresBeforeAWaitIsGoneForGood(t *testing.T) {
+	in(t, testbed.Setup{Seed: 1, Durability: testbed.Always}, func(ctx context.Context, w *simulation) error {
+		if err := w.redis(0).Set(ctx, "k", "v", 10*time.Second).Err(); err != nil {
+			return err
+		}
+		if _, err := w.SkewNode(ctx, "n0", time.Minute, nil); err != nil {
+			return err
+		}
+		if err := w.redis(0).Do(ctx, "WAIT", "0", "0").Err(); err != nil {
+			return err
+		}
+		if _, err := w.SkewNode(ctx, "n0", 0, nil); err != nil {
+			return err
+		}
+		if err := w.Kill(ctx, "n0", nil); err != nil {
+			return err
+		}
+		if _, err := w.Restart(ctx, "n0"); err != nil {
+			return err
+		}
+		keys, err := w.Keys(ctx, "n0")
+		if err != nil {
+			return err
+		}
+		return want("keys", len(keys), 0)
+	})
+}

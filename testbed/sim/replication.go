@@ -8,7 +8,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// replication is a server's replication state.
 type replication struct {
 	primary *server   // the primary of this replica; nil if the server is no replica
 	written uint64    // number of changes of a primary's data, those of earlier primaries included
@@ -34,7 +33,6 @@ type state struct {
 	data   node.Snapshot
 }
 
-// streamOf returns the stream of a pipe.
 func (w *simulation) streamOf(y *pipe) *stream {
 	i := slices.IndexFunc(w.streams, func(s *stream) bool { return s.up == y || s.down == y })
 	return w.streams[i]
@@ -205,7 +203,10 @@ type waiting struct {
 // last command, or after WAIT's timeout (https://redis.io/commands/wait). Package node
 // refuses invalid arguments.
 func (s *server) wait(p *packet) {
-	reply, _ := s.run(p)
+	reply, pushes := s.run(p)
+	for _, push := range pushes {
+		s.push(push) // of changes that no command made
+	}
 	if reply[0] == '-' {
 		s.reply(p, reply)
 		return

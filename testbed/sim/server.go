@@ -71,7 +71,6 @@ func (s *server) accept(c *conn) {
 	c.link.down.send(&packet{conn: c, kind: opening}, &c.down)
 }
 
-// handle executes a request, or closes a connection.
 func (s *server) handle(p *packet) {
 	c := p.conn
 	switch {
@@ -91,11 +90,11 @@ func (s *server) execute(p *packet) {
 	s.executed++
 	c.gc.Arrived(p.number, s.name, s.executed)
 	name := strings.ToUpper(p.args[0])
+	s.expire() // here, so that expiries do not count as the command's changes
 	if name == "WAIT" && !c.session.Queueing() {
 		s.wait(p)
 		return
 	}
-	s.expire() // here, so that expiries do not count as the command's changes
 	before := s.node.Writes()
 	reply, pushes := s.run(p)
 	if s.node.Writes() != before {
@@ -127,7 +126,6 @@ func (s *server) drop(c *conn) {
 	c.link.down.send(&packet{conn: c, kind: closing}, &c.down)
 }
 
-// reply answers a request.
 func (s *server) reply(p *packet, data resp.Message) {
 	p.conn.gc.Served(p.number, data)
 	p.conn.link.down.send(&packet{conn: p.conn, kind: message, data: data, matters: p.matters}, &p.conn.down)
@@ -204,8 +202,8 @@ func (s *server) frozen() bool { return len(s.pauses) > 0 || s.catching }
 // first clients to be answered go on before the node serves the last ones.
 const serving = 20 * tick
 
-// thaw ends a pause. After the last one, the backlog runs in order. Each request sees the time
-// at which it runs, and not the time at which it arrived.
+// thaw ends a pause. When no pause is left, the backlog runs in order. For each request, the node's
+// clock shows the time at which the request runs, not the time at which the request arrived.
 func (s *server) thaw(f *freeze) {
 	s.pauses = slices.DeleteFunc(s.pauses, func(o *freeze) bool { return o == f })
 	if len(s.pauses) > 0 || s.down {
