@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -163,7 +164,7 @@ func decodeJSON(state *lua.LState, s string, null lua.LValue) (lua.LValue, error
 	if err != nil {
 		return nil, err
 	}
-	if d.More() {
+	if _, err := d.Token(); err != io.EOF {
 		return nil, jsonError("Expected the end but found invalid token")
 	}
 	return v, nil
@@ -174,9 +175,6 @@ func decodeValue(state *lua.LState, d *json.Decoder, null lua.LValue, depth int)
 	if err != nil {
 		return nil, err
 	}
-	if depth > maxJSONDepth {
-		return nil, jsonError("Found too many nested data structures")
-	}
 	switch token := token.(type) {
 	case string:
 		return lua.LString(token), nil
@@ -186,6 +184,9 @@ func decodeValue(state *lua.LState, d *json.Decoder, null lua.LValue, depth int)
 		return lua.LBool(token), nil
 	case nil:
 		return null, nil
+	}
+	if depth >= maxJSONDepth {
+		return nil, jsonError("Found too many nested data structures")
 	}
 	t := state.NewTable()
 	for i := 1; d.More(); i++ {
