@@ -51,7 +51,6 @@ const (
 // MayEnd reports whether a key may be gone after the event, or expire early.
 func (e KeyEffect) MayEnd() bool { return e >= KeysShifted }
 
-// eventKinds is the table of events.
 var eventKinds = []EventKind{
 	{F: FCrash, Of: OfClient, Injected: true, Leaves: true},
 	{F: FHung, Of: OfClient, Injected: true, Leaves: true},
@@ -82,7 +81,7 @@ var operations = []string{FAcquire, FRelease, FExtend, FRead, FWrite, FLost}
 // IsOperation reports whether f is a value of Op.F in entries of clients.
 func IsOperation(f string) bool { return slices.Contains(operations, f) }
 
-// EventOf returns the kind of the events with that Op.F; false if there is none.
+// EventOf returns the kind of the events whose Op.F is f; false if f names no event.
 func EventOf(f string) (EventKind, bool) {
 	i := slices.IndexFunc(eventKinds, func(k EventKind) bool { return k.F == f })
 	if i < 0 {
@@ -104,13 +103,16 @@ func (op Op) EventKind() EventKind {
 	return k
 }
 
-// Ends reports whether the event ends the effect of an earlier event. Both must concern the same
-// client or the same node, unless another node takes the place of the earlier event's node
-// (FPromote).
+// Ends reports whether the event ends the effect of an earlier event (EventKind.EndedBy). Both must
+// concern the same client or the same node. The exception is FPromote: it ends the FNodeDown of the node
+// that it replaces (Op.From), or every FNodeDown if it names none, because there is one primary.
 func (op Op) Ends(earlier Op) bool {
 	kind := earlier.EventKind()
 	if !slices.Contains(kind.EndedBy, op.EventKind().F) {
 		return false
 	}
-	return op.F == FPromote || kind.Of == OfClient && op.Client == earlier.Client || kind.Of == OfNode && op.Node == earlier.Node
+	if op.F == FPromote {
+		return op.From == "" || op.From == earlier.Node
+	}
+	return kind.Of == OfClient && op.Client == earlier.Client || kind.Of == OfNode && op.Node == earlier.Node
 }

@@ -66,10 +66,17 @@ func TestEnds(t *testing.T) {
 	at := func(f string, client int, node string) Op {
 		return Op{Process: Nemesis, Client: client, Type: Info, F: f, Node: node}
 	}
+	replacing := func(from string) Op {
+		op := at(FPromote, NoClient, "n3")
+		op.From = from
+		return op
+	}
 	tests := map[string]struct {
 		earlier, later Op
 		want           bool
 	}{
+		"its replica replaces it":          {at(FNodeDown, NoClient, "n0"), replacing("n0"), true},
+		"a replica replaces another":       {at(FNodeDown, NoClient, "n0"), replacing("n1"), false},
 		"the client's clock is set again":  {at(FClock, 1, ""), at(FClock, 1, ""), true},
 		"another client's clock is set":    {at(FClock, 1, ""), at(FClock, 2, ""), false},
 		"the node's clock is set again":    {at(FNodeClock, NoClient, "n0"), at(FNodeClock, NoClient, "n0"), true},

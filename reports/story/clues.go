@@ -18,8 +18,8 @@ import (
 // by the lock's name.
 type clues struct {
 	tokens tokenUse
-	// took names the different commands of one acquire in the story: the acquire with the most of
-	// them. A single command or script means that the lock is taken atomically.
+	// took names the different commands of one of the story's acquires: of the acquire with the most
+	// different commands. A single command or script means that the lock is taken atomically.
 	took []string
 	// freed is a command that removed another client's key. prolonged is a command that changed
 	// the expiry of another client's key.
@@ -114,16 +114,18 @@ func (t *teller) clues() clues {
 		c.late = c.late || ok && x.Ran() && x.Served-x.Sent > lateness
 	}
 	for _, op := range t.Ops {
-		if op.Process != history.Nemesis || op.Time > t.Finding.To || op.Time < t.Start && op.F != history.FSplit {
+		if op.Process != history.Nemesis || op.Time > t.Finding.To || op.Time < t.Start {
 			continue
 		}
 		c.promoted = c.promoted || op.F == history.FPromote
 		c.restarted = c.restarted || op.F == history.FNodeUp
 		c.evicted = c.evicted || op.F == history.FEvict && len(op.Keys) > 0
-		c.splitBrain = c.splitBrain || op.F == history.FSplit
 		c.hung = c.hung || op.F == history.FHung && slices.Contains(t.Cast, op.Client)
 		c.crashed = c.crashed || op.F == history.FCrash && slices.Contains(t.Cast, op.Client)
 	}
+	c.splitBrain = slices.ContainsFunc(facts.Splits(t.Ops), func(s facts.Split) bool {
+		return s.From <= t.Finding.To && (s.To == 0 || s.To >= t.Start)
+	})
 	broken := t.Finding.Account.Broken
 	c.overclaimed = broken != nil && broken.Premise == account.CountsRight
 	c.severed = t.severed()
@@ -210,7 +212,8 @@ func (t *teller) readFirst(c history.Command) bool {
 	})
 }
 
-// blindly says that a removal did not check the key's owner, or not atomically; "" for a script.
+// blindly says that a removal did not check the key's owner, or that it did so by a separate command;
+// "" for a script.
 func (t *teller) blindly(c history.Command) string {
 	switch {
 	case scripted(c) || len(c.Args) == 0:

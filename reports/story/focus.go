@@ -126,8 +126,9 @@ func FocusOn(t Trial) (Focus, bool) {
 	return f, true
 }
 
-// cast returns the clients of the story and the time at which the story begins: when the first of
-// their holds or keys that matter began. from and to are the story's first and last instant so far.
+// cast returns the clients of the story and the time at which the story begins. from and to are the
+// story's first and last instant so far. The story begins earlier than from if one of these began
+// earlier: a key that blocks, or the acquire of a hold that belongs to the story.
 func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	x := f.Finding
 	all := slices.Clone(x.Clients)
@@ -151,7 +152,9 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	all = slices.Compact(all)
 	began := from
 	for _, h := range f.sendersHolds(from) {
-		all, from = append(all, h.Client), min(from, acquiredAt(f.Ops, h))
+		if from = min(from, acquiredAt(f.Ops, h)); !slices.Contains(all, h.Client) {
+			all = append(all, h.Client)
+		}
 	}
 	for _, h := range f.lastHolds(all) {
 		// An earlier hold belongs to another story, with two exceptions: it may have caused the

@@ -292,24 +292,27 @@ func nodeLanes(f story.Focus, rows *book) []lane {
 			}
 		}
 	}
-	splits := facts.Splits(f.Ops)
+	splits, first := facts.Splits(f.Ops), ""
+	if len(f.Commands) > 0 {
+		first = f.Commands[0].Node // before any promotion
+	}
 	_, gone := facts.Downs(f.Ops)
 	for i := range lanes {
 		lanes[i].Dead = gone[lanes[i].Node]
-		lanes[i].split(lanes[i].Node, splits, rows)
+		lanes[i].split(lanes[i].Node, first, splits, rows)
 		lanes[i] = lanes[i].within(f.From, f.To)
 	}
 	return lanes
 }
 
-// split marks the beginning of each split that made the node a second primary, and the end of each
-// split that made another node one, as the node's demotion.
-func (l *lane) split(node string, splits []facts.Split, rows *book) {
+// split marks the beginning of each split that made the node a second primary, and the end of each split
+// in which another node replaced it. first is the primary from the start.
+func (l *lane) split(node, first string, splits []facts.Split, rows *book) {
 	for _, s := range splits {
 		switch {
 		case s.Node == node:
 			l.event(history.Op{Time: s.From, Client: history.NoClient, Node: node}, markEvent, "primary for "+prose.List(s.Clients), rows)
-		case s.To > 0:
+		case s.To > 0 && cmp.Or(s.Old, first) == node:
 			l.event(history.Op{Time: s.To, Client: history.NoClient, Node: node}, markEvent, "demoted", rows)
 		}
 	}

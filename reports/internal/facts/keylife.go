@@ -141,8 +141,8 @@ func kindOf(c history.KeyChange, s keyspace.Step) Kind {
 }
 
 // spansOf returns the spans during which each key carried one client's grant. If several grants
-// overlap, the latest one counts. A share that joined the other shares of a count has no span.
-// Counters of fencing tokens have no spans.
+// overlap, the latest one counts. A client that joined other clients in a counter of holders has no
+// span (keyspace.Grant.JoinedOthers). Counters of fencing tokens have no spans.
 func spansOf(keys *keyspace.Keys, counters map[Key]bool, end time.Duration) []Span {
 	byKey := map[Key][]*keyspace.Grant{}
 	for _, g := range keys.Grants {

@@ -1,8 +1,8 @@
 package facts
 
 import (
+	"cmp"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -136,6 +136,7 @@ func HungClients(ops []history.Op) []string {
 // Split is a time during which a second primary served some clients.
 type Split struct {
 	Node     string
+	Old      string // the primary that Node replaces; "" = the primary from the start
 	Clients  []string
 	From, To time.Duration // To = 0: the split did not end
 }
@@ -143,16 +144,22 @@ type Split struct {
 // Splits returns all splits, in order of time.
 func Splits(ops []history.Op) []Split {
 	var out []Split
+	primary := "" // the latest node that was promoted, if nodes have only one primary
 	for _, op := range ops {
-		n := len(out)
-		open := n > 0 && out[n-1].To == 0 && out[n-1].Node == op.Node
+		if op.F != history.FSplit && op.F != history.FPromote {
+			continue
+		}
+		open := slices.IndexFunc(out, func(s Split) bool { return s.To == 0 && s.Node == op.Node })
 		switch {
-		case op.F == history.FSplit && open:
-			out[n-1].Clients = append(out[n-1].Clients, "c"+strconv.Itoa(op.Client))
+		case op.F == history.FSplit && open >= 0:
+			out[open].Clients = append(out[open].Clients, history.ClientName(op.Client))
 		case op.F == history.FSplit:
-			out = append(out, Split{Node: op.Node, Clients: []string{"c" + strconv.Itoa(op.Client)}, From: op.Time})
-		case op.F == history.FPromote && open:
-			out[n-1].To = op.Time
+			out = append(out, Split{Node: op.Node, Old: cmp.Or(op.From, primary), Clients: []string{history.ClientName(op.Client)}, From: op.Time})
+		case open >= 0:
+			out[open].To = op.Time
+		}
+		if op.F == history.FPromote && op.From == "" {
+			primary = op.Node
 		}
 	}
 	return out
