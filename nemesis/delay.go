@@ -126,9 +126,9 @@ func (e *enumeration) anew(s spot) {
 	e.plan(l, scheduleName(s, "anew"), late, slow)
 }
 
-// lateGrants delivers a grant late, but before the client's timeout, and the client then
-// works for longer than its lease. A deadline counted from the reply is later than the end
-// of the key. lateGrants adds no schedule if leases have no deadline.
+// lateGrants delivers a grant late, but before the client gives up and before it sends the command again
+// (readTimeout). The client then works for longer than its lease. A deadline counted from the reply is
+// later than the end of the key. lateGrants adds no schedule if leases have no deadline.
 func (e *enumeration) lateGrants() {
 	if !e.Deadlines {
 		return
@@ -136,7 +136,7 @@ func (e *enumeration) lateGrants() {
 	l := e.one()
 	for _, s := range e.boundaries(testbed.Before, testbed.StepAcquire) {
 		late := e.at(s, "its reply comes late, but in time", l.struck[0], l)
-		late.Nodes, late.Direction, late.For = e.together().nodes, testbed.Downstream, 3*e.timeout()/4
+		late.Nodes, late.Direction, late.For = e.together().nodes, testbed.Downstream, 3*min(e.timeout(), readTimeout)/4
 		e.plan(l, scheduleName(s, "in-time"), late, e.overrunLease(l))
 	}
 }

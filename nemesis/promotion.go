@@ -115,7 +115,9 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 	}
 	news, err := disturb(ctx, s.env, s.news(), testbed.Network.Hold)
 	if err != nil {
-		_, uerr := undoAll(ctx, cuts)
+		healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
+		defer cancel()
+		_, uerr := undoAll(healing, cuts)
 		return nil, fmt.Errorf("outvote %s: %w", primary, errors.Join(err, uerr))
 	}
 	return func(ctx context.Context) (result, error) {
@@ -178,9 +180,9 @@ func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, releas
 	}, nil
 }
 
-// otherHolder waits until another client has the lock beside the client with the number held, but at
-// most for a fraction of a lease. Clients need some milliseconds to hear of a new primary and to
-// connect to it. On a busy machine that may take as long as a critical section.
+// otherHolder waits until a client other than held has the lock too, but at most for a fraction of a
+// lease. Clients need some milliseconds to hear of a new primary and to connect to it. On a busy
+// machine that may take as long as a critical section.
 func (s *injection) otherHolder(ctx context.Context, held int) {
 	a := s.action
 	w := await(s.env, Trigger{Clients: a.Others, Who: Other, Step: testbed.StepHold}, held, a.ID, func(testbed.Hit) {})

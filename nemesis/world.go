@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -92,13 +93,12 @@ func (w World) retries() time.Duration {
 	return min(max(3*retry, 2*w.Hold), w.TTL/2)
 }
 
-// timeout returns the clients' read timeout.
-func (w World) timeout() time.Duration {
-	if w.CommandTimeout > 0 {
-		return w.CommandTimeout
-	}
-	return 3 * time.Second
-}
+// readTimeout is how long go-redis waits for a reply by default, before it sends the command again.
+const readTimeout = 3 * time.Second
+
+// timeout returns the clients' read timeout. A client that sends commands again may wait several
+// shorter times instead.
+func (w World) timeout() time.Duration { return cmp.Or(w.CommandTimeout, readTimeout) }
 
 // givenUp returns the time after which a client has given up waiting for a reply.
 func (w World) givenUp() time.Duration { return w.timeout() + w.TTL/20 }
