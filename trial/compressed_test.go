@@ -44,7 +44,7 @@ func TestACompressedTrialIsJudgedAsAPlainOne(t *testing.T) {
 	if err := Label(folder, Shrinking{NotShrunk: true}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{HistoryFile, CommandsFile, KeysFile, VerdictFile} {
+	for _, name := range []string{HistoryFile, CommandsFile, KeysFile, SpecFile, VerdictFile} {
 		plain := filepath.Join(folder, name)
 		if _, err := os.Stat(plain); !errors.Is(err, os.ErrNotExist) || packed.Find(plain) == plain {
 			t.Errorf("%s is stored as %s (%v)", name, packed.Find(plain), err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -46,7 +47,7 @@ func newTrialWriter(folder string, s storedSpec) *trialWriter {
 // calls fail once writing fails.
 func (p *trialWriter) stream(fail func()) (err error) {
 	p.fail = fail
-	if err := p.open(); err != nil {
+	if err := p.open(false); err != nil {
 		return err
 	}
 	files := map[string]**os.File{HistoryFile: &p.history, CommandsFile: &p.commands}
@@ -71,12 +72,22 @@ func (p *trialWriter) closeFiles() error {
 	return errors.Join(errs...)
 }
 
-// open makes the trial's folder with its spec.json.
-func (p *trialWriter) open() error {
+// open makes the trial's folder with its spec.json, compressed or not.
+func (p *trialWriter) open(compressed bool) error {
 	if err := MakeFolder(p.folder); err != nil {
 		return err
 	}
-	return jsonfile.WriteLine(filepath.Join(p.folder, SpecFile), p.spec)
+	path := filepath.Join(p.folder, SpecFile)
+	if compressed {
+		return jsonfile.WritePacked(path, p.spec)
+	}
+	if err := jsonfile.WriteLine(path, p.spec); err != nil {
+		return err
+	}
+	if err := os.Remove(path + packed.Suffix); err != nil && !errors.Is(err, fs.ErrNotExist) { // an earlier trial's
+		return err
+	}
+	return nil
 }
 
 // writer returns where the history is written: to a file if the trial is streamed, else to memory.
@@ -169,7 +180,7 @@ func (p *trialWriter) save(compressed bool) error {
 	if p.history != nil {
 		return nil
 	}
-	if err := p.open(); err != nil {
+	if err := p.open(compressed); err != nil {
 		return err
 	}
 	files := map[string][]byte{HistoryFile: p.ops.Bytes(), CommandsFile: p.cmds.Bytes()}

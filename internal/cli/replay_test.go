@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,7 @@ func flagValue(command []string, flag string) string {
 const drawn = "--named=false"
 
 func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
+	skipInShort(t)
 	dir, cell := simulated(t, drawn)
 	command := strings.Fields(strings.ReplaceAll(cell.Replay, "'", ""))[1:]
 	// A run prints the trial's command without the hash, which comes from the stored files.
@@ -112,6 +114,7 @@ func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
 }
 
 func TestReplayOfANamedScheduleIsTheSameWhateverTheSeed(t *testing.T) {
+	skipInShort(t)
 	dir, cell := simulated(t)
 	command := strings.Fields(cell.Replay)[1:]
 	schedule := flagValue(command, "--schedule")
@@ -142,6 +145,7 @@ func TestReplayOfANamedScheduleIsTheSameWhateverTheSeed(t *testing.T) {
 }
 
 func TestReplaySaysWhenTheStoredFilesAreNotWhatWasJudged(t *testing.T) {
+	skipInShort(t)
 	dir, _ := simulated(t)
 	path := filepath.Join(dir, trial.HistoryFile)
 	whole, err := os.ReadFile(path)
@@ -181,6 +185,7 @@ func TestReplayTakesAWorkloadThatSuits(t *testing.T) {
 }
 
 func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
+	skipInShort(t)
 	dir, _ := simulated(t)
 	out := filepath.Join(t.TempDir(), "again")
 	code, stdout, stderr := lockstorm(t, "replay", dir, "--out", out, "--json")
@@ -196,9 +201,16 @@ func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		first, err := os.ReadFile(filepath.Join(dir, name))
+		first, err := packed.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Error(err)
+		}
+		if name == trial.SpecFile { // one line, or indented and compressed
+			var line bytes.Buffer
+			if err := json.Compact(&line, first); err != nil {
+				t.Error(err)
+			}
+			first = append(line.Bytes(), '\n')
 		}
 		if string(again) != string(first) && name != reports.CounterexampleFile { // the counterexample names its own folder
 			t.Errorf("%s differs", name)

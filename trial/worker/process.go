@@ -20,7 +20,6 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// errDied says that a worker died.
 var errDied = errors.New("worker died")
 
 // slowness is the factor by which a trial's real time may exceed its limit of processor
@@ -54,13 +53,13 @@ type process struct {
 	killed  string         // why the harness killed the worker; "" if it did not
 	garbled bool           // the worker sent something other than an answer
 	last    bool           // the worker ends itself, so it gets no more tasks
-	told    atomic.Int64   // counts up before and after each command is passed on: odd in between
+	told    atomic.Int64   // incremented before and after each call of log: odd during a call
 	exited  chan struct{}  // closed when the worker has ended
 }
 
-// GC is a worker's GOGC. A trial leaves much garbage and few live objects: rare collections
-// halve the time of a trial.
-const GC = 1000
+// GC is a worker's GOGC. A trial leaves much garbage and few live objects, besides the tables for
+// compressing evidence (36 MB): rare collections halve the time of a trial.
+const GC = 400
 
 // workerDebug returns a worker's GODEBUG: this process's, plus permission to seed
 // math/rand.
