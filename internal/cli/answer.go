@@ -17,7 +17,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// answerFlags are the flags of the command lockstorm answer.
 type answerFlags struct {
 	testbed string
 	seed    uint64

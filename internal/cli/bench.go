@@ -18,7 +18,6 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// benchFlags are the flags of the command lockstorm bench.
 type benchFlags struct {
 	bench.Config
 	lockList       string
@@ -104,7 +103,6 @@ func here(ids []string) []string {
 	})
 }
 
-// bench runs the measurements that the flags ask for, and prints the result.
 func (a *app) bench(ctx context.Context, f benchFlags, chosen func(string) bool) (err error) {
 	choice, err := a.choice(f.Testbed)
 	if err != nil {

@@ -122,7 +122,6 @@ func sentence(group string, r bench.Report) string {
 	return line + ":"
 }
 
-// benchRows returns the table of a group of measures.
 func benchRows(r bench.Report, group string) (columns []string, rows [][]string) {
 	columns = []string{"lock"}
 	of := slices.DeleteFunc(slices.Clone(r.Measures), func(m bench.Measure) bool { return m.Group != group })
@@ -211,7 +210,6 @@ func benchNotes(r bench.Report) (lines []string) {
 	return lines
 }
 
-// speedLines says how fast the harness was.
 func speedLines(r bench.Report) []string {
 	s, took := r.Speed, r.Speed.Elapsed.Seconds()
 	if took <= 0 || s.Trials == 0 {

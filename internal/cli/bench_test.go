@@ -26,6 +26,7 @@ func benchOf(t *testing.T, more ...string) bench.Report {
 }
 
 func TestBenchMeasuresLocksBesideTheBaseline(t *testing.T) {
+	skipInShort(t)
 	r := benchOf(t)
 	var ids []string
 	figures := map[string]map[string]bench.Figure{}

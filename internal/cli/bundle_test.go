@@ -22,6 +22,7 @@ var (
 
 // TestEveryLinkOfABundleWorks: the archive has all files that its pages link to.
 func TestEveryLinkOfABundleWorks(t *testing.T) {
+	skipInShort(t)
 	store := storeOfOne(t, "1")
 	to := filepath.Join(t.TempDir(), "campaign.zip")
 	code, stdout, stderr := lockstorm(t, "report", "--all", "--bundle", to, filepath.Join(store, "latest"))
@@ -75,6 +76,7 @@ func TestEveryLinkOfABundleWorks(t *testing.T) {
 }
 
 func TestTheSameCampaignGivesTheSameBundle(t *testing.T) {
+	skipInShort(t)
 	store, dir := storeOfOne(t, "1"), t.TempDir()
 	var all [2]string
 	for i := range all {
@@ -95,6 +97,7 @@ func TestTheSameCampaignGivesTheSameBundle(t *testing.T) {
 
 // TestReportOfTwoTellsWhatChanged compares a campaign with itself, and with another campaign.
 func TestReportOfTwoTellsWhatChanged(t *testing.T) {
+	skipInShort(t)
 	first := filepath.Join(storeOfOne(t, "1"), "latest")
 	code, stdout, stderr := lockstorm(t, "report", first, first)
 	if code != 0 || !strings.HasSuffix(stdout, "\n2 cells in both, 2 of them the same\n") {
@@ -115,6 +118,7 @@ func TestReportOfTwoTellsWhatChanged(t *testing.T) {
 
 // TestABundleReplacesOnlyABundle: a forgotten or mistyped path destroys no other file.
 func TestABundleReplacesOnlyABundle(t *testing.T) {
+	skipInShort(t)
 	store := storeOfOne(t, "1")
 	latest := filepath.Join(store, "latest")
 	notes := file(t, "notes.txt", "of mine")
@@ -128,6 +132,15 @@ func TestABundleReplacesOnlyABundle(t *testing.T) {
 		t.Errorf("the notes are %q, %v", text, err)
 	}
 	zip := filepath.Join(t.TempDir(), "again.zip")
+	mine := zip + ".new"
+	if err := os.WriteFile(mine, []byte("of mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if text, err := os.ReadFile(mine); err != nil || string(text) != "of mine" {
+			t.Errorf("%s is %q, %v", mine, text, err)
+		}
+	}()
 	for range 2 {
 		if code, _, stderr := lockstorm(t, "report", "--bundle", zip, latest); code != 0 {
 			t.Errorf("exit code %d: %s", code, stderr)

@@ -106,7 +106,6 @@ func (f checkFlags) fit(path string, log *applog.Log) error {
 	return nil
 }
 
-// doubts converts the flags to check.Doubts.
 func (f holdFlags) doubts() check.Doubts {
 	return check.Doubts{ClockError: f.clockError, ReleaseTakes: f.releaseTakes, UnendedHeld: f.unended == "held"}
 }

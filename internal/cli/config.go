@@ -44,7 +44,8 @@ func configFlags(flags *pflag.FlagSet, path string) error {
 			return input.Errorf("--config %s:%d: %s is set on line %d already", path, s.line, s.name, lines[s.name])
 		}
 		lines[s.name] = s.line
-		if flags.Changed(s.name) { // set on the command line: a name repeated in this file is an error above
+		// Only the command line can have set the flag: a repetition in this file is an error above.
+		if flags.Changed(s.name) {
 			continue
 		}
 		text, err := s.text()

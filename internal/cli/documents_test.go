@@ -77,7 +77,7 @@ func ofProgram(verdicts []checker.Verdict, want documents.Flaw) bool {
 	})
 }
 
-// The program accepts every lockstorm line of the page.
+// The program accepts every lockstorm line of docs/documents.md.
 func TestCommandsOfTheDocumentsAreOnesOfTheProgram(t *testing.T) {
 	for _, d := range documents.All() {
 		for i, item := range d.Items {

@@ -100,7 +100,6 @@ func (a *app) exitCodesCommand() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes of all commands mean"}
 }
 
-// exitCodesText lists the codes of all commands.
 func (a *app) exitCodesText(width int) string {
 	var b strings.Builder
 	for _, c := range exitCodes {

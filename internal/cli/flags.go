@@ -83,7 +83,6 @@ const (
 	verbose
 )
 
-// volumeFlags are the flags that choose a volume.
 type volumeFlags struct{ quiet, verbose bool }
 
 // register declares --quiet and --verbose. An empty help text leaves that flag out.

@@ -21,7 +21,6 @@ func group(flags *pflag.FlagSet, title string, names ...string) {
 	}
 }
 
-// flagGroup is a group of flags in the help.
 type flagGroup struct {
 	title string
 	flags *pflag.FlagSet

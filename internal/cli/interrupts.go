@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// interruption is a signal that ended the program's context, or that only closed interrupts.stop. In
-// the first case it is the context's cause.
+// interruption is a signal that ended the program's context, or that only closed interrupts.stop. If
+// it ended the context, the interruption is the context's cause.
 type interruption struct{ os.Signal }
 
 // Error names the signal.

@@ -83,7 +83,6 @@ func oneLine(err error) string {
 	return strings.Join(strings.FieldsFunc(input.Flagged(err), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// root returns the command with all its subcommands.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lockstorm",

@@ -16,7 +16,7 @@ import (
 // workerName is the command that starts a worker process of run.
 const workerName = "worker"
 
-// workerCommand is internal: it runs another lockstorm's trials.
+// workerCommand runs another lockstorm's trials.
 func (a *app) workerCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
@@ -47,7 +47,7 @@ func (a *app) workerCommand() *cobra.Command {
 // clientName is the command that starts a client process of a trial.
 const clientName = "client"
 
-// clientCommand is internal: it runs one client of another lockstorm's trial.
+// clientCommand runs one client of another lockstorm's trial.
 func (a *app) clientCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    clientName,
@@ -75,8 +75,7 @@ func clientProgram(as string) ([]string, error) {
 // this one.
 const reaperName = "reap"
 
-// reaperCommand is internal: it removes the containers of another lockstorm process after that
-// process has ended.
+// reaperCommand removes the containers of another lockstorm process after that process has ended.
 func (a *app) reaperCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    reaperName + " SESSION",

@@ -78,16 +78,17 @@ func TestRecipesPageIsCurrent(t *testing.T) {
 	}
 }
 
-// inSimulation reports whether the page must have a command for the fault: the simulation, which
-// runs the page's commands, supports the fault, and the fault is not a mix, which may miss a flaw.
+// inSimulation reports whether the page must have a command for the fault. It need not have one if the
+// simulation, which runs the page's commands, does not support the fault, or if the fault is a mix: a
+// mix may miss the flaw.
 func inSimulation(fault string) bool {
 	f, ok := nemesis.ByName(fault)
 	lacks := func(need testbed.Capability) bool { return !slices.Contains(sim.New().Capabilities(), need) }
 	return ok && !f.Mix && !slices.ContainsFunc(f.Needs, lacks)
 }
 
-// Every command of docs/recipes.md shows its flaw, with the page's hash. -short runs an eighth of
-// the commands.
+// Each command of docs/recipes.md shows the flaw of its row, and its trial has the hash that the
+// command gives (--hash). -short runs an eighth of the commands.
 func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
 	commands := recipeCommands(readRecipes(t))
 	if len(commands) == 0 {

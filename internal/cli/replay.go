@@ -261,8 +261,9 @@ func (a *app) runReplay(ctx context.Context, r campaign.Replay, f *replayFlags) 
 	return result, evidence, err
 }
 
-// decide prints when the trial's violation became certain. The plot goes to --out or, without
-// --out, to the trial's folder; without a folder there is no plot.
+// decide prints when the trial's violation became certain, and stores a plot of that
+// (reports.DecidedFile) in the folder --out or, without --out, in the trial's folder. Without any
+// folder there is no plot.
 func (a *app) decide(ctx context.Context, r campaign.Replay, f *replayFlags, args []string) error {
 	d, _, evidence, err := r.Decide(ctx, f.decided, runtime.GOMAXPROCS(0))
 	if why := context.Cause(ctx); why != nil {

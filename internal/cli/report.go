@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,7 +19,6 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// reportFlags are the flags of the command lockstorm report.
 type reportFlags struct {
 	store, recipes, bundle string
 	beside                 []string
@@ -139,7 +139,7 @@ func (a *app) report(ctx context.Context, dir string, f reportFlags) error {
 	return nil
 }
 
-// load loads a stored campaign, and warns on stderr if one of its files is truncated.
+// load warns on stderr if one of the stored campaign's files is truncated.
 func (a *app) load(dir string) (campaign.Stored, error) {
 	s, err := campaign.Load(dir)
 	if err == nil && s.Truncated != nil {
@@ -180,8 +180,8 @@ func outside(file, dir string) error {
 
 // bundle writes a campaign to a zip file. An existing file is replaced atomically.
 func bundle(file string, s campaign.Stored) (err error) {
-	temporary := file + ".new"
-	f, err := os.Create(temporary)
+	temporary := fmt.Sprintf("%s.%x.new", file, time.Now().UnixNano())
+	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666) // no file of the user's
 	if err != nil {
 		return input.Errorf("--bundle %s: %w", file, errors.Unwrap(err))
 	}
@@ -226,7 +226,7 @@ func (a *app) sideBySide(dirs []string) error {
 	return reports.SideBySide(a.stdout, all...)
 }
 
-// recipesPage writes the recipes page to a file.
+// recipesPage writes the recipes page to a file. Its commands replay trials of the campaign in dir.
 func recipesPage(dir, file string) error {
 	stored, err := campaign.Load(dir)
 	if err != nil {

@@ -129,7 +129,6 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	groupRunFlags(flags)
 }
 
-// groupRunFlags assigns run's flags to groups of the help.
 func groupRunFlags(flags *pflag.FlagSet) {
 	group(flags, "What is compared", "locks", "faults", "workloads", "testbed", "clean", "confirm")
 	group(flags, "How many trials", "trials", "named", "named-only", "sweep", "budget", "seed", "parallel", "shard", "shards")
@@ -302,8 +301,8 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 	return nil
 }
 
-// discrepancies prints deviations from the recipes' declarations, doubtful, settled and confirmed
-// flaws, and, on stderr, failed trials.
+// discrepancies prints undeclared, doubtful, settled and confirmed flaws; with --expect also declared
+// flaws that were not found and faults that hit nothing; and, on stderr, failed trials.
 func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		a.say(w, "not declared: %s under %s: %s violated (%s)%s", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))

@@ -53,7 +53,7 @@ func (a *app) screen(w io.Writer) reports.Screen {
 	return reports.Screen{Color: a.colour(w), Width: a.width(w), Program: a.program}
 }
 
-// say prints a line. If it is wider than w, it is wrapped and the further lines are indented.
+// say prints a line. A line wider than w is wrapped, and its further lines are indented.
 func (a *app) say(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, wording.Fill(fmt.Sprintf(format, args...), "  ", a.width(w)))
 }

@@ -151,7 +151,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, root *os.Root, name strin
 		http.NotFound(w, r)
 		return
 	case info.IsDir() && !strings.HasSuffix(r.URL.Path, "/"):
-		http.Redirect(w, r, path.Base(r.URL.Path)+"/", http.StatusFound)
+		http.Redirect(w, r, "./"+url.PathEscape(path.Base(r.URL.Path))+"/", http.StatusFound)
 		return
 	}
 	stored := clean

@@ -86,6 +86,13 @@ func TestServeShowsTheStoreAndNothingElse(t *testing.T) {
 			t.Errorf("%s: headers are %v", c.path, header)
 		}
 	}
+	if err := os.Mkdir(filepath.Join(store, "50%:a b"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const to = "./50%25:a%20b/"
+	if code, header, _ := get("GET", "/files/50%25:a%20b", "localhost"); code != http.StatusFound || header.Get("Location") != "/files/"+to[2:] {
+		t.Errorf("a folder without its slash: %d to %q, want %q", code, header.Get("Location"), "/files/"+to[2:])
+	}
 }
 
 func TestServeEndsWithTheSignal(t *testing.T) {

@@ -35,7 +35,6 @@ func (f *testbedFlags) register(flags *pflag.FlagSet) {
 	f.registerExternal(flags)
 }
 
-// registerExternal declares the flags of testbed external.
 func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
 	e := &f.external
 	of := func(name string) {
@@ -184,7 +183,7 @@ func (f *testbedFlags) named() (external.Options, error) {
 	return o, nil
 }
 
-// newLab opens the lab. intend has announced the number of parallel trials.
+// newLab opens the lab. intend must have set f.external.Parallel before.
 func newLab(ctx context.Context, f testbedFlags) (testbed.Testbed, error) {
 	return container.OpenLab(ctx, f.external.Parallel)
 }

@@ -157,7 +157,7 @@ func visitPage(t *testing.T, path string, s screen) *tab {
 	if err := chromedp.Listen(ctx, x.listen); err != nil { // starts the browser
 		t.Fatal(err)
 	}
-	x.ctx, stop = context.WithTimeout(ctx, 2*time.Minute)
+	x.ctx, stop = context.WithTimeout(ctx, 10*time.Minute) // make test runs other tests beside these
 	t.Cleanup(stop)
 	scheme := "light"
 	if s.dark {
@@ -228,7 +228,7 @@ func (x *tab) run(script string) {
 // until waits until a JavaScript expression is true.
 func (x *tab) until(condition string) {
 	x.t.Helper()
-	if _, err := chromedp.Run(x.ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	if _, err := chromedp.Run(x.ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(2*time.Minute))); err != nil {
 		x.t.Fatalf("%s: never true: %v", condition, err)
 	}
 }
@@ -244,5 +244,4 @@ func (x *tab) click(selector string) {
 	x.do(chromedp.Click(selector))
 }
 
-// pages counts the pages of a PDF.
 func pages(pdf []byte) int { return bytes.Count(pdf, []byte("/Type /Page\n")) }

@@ -3,9 +3,11 @@ package svg
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
+	pixels "image/draw"
 	"image/png"
 	"maps"
 	"slices"
@@ -45,29 +47,47 @@ func (p Picture) PNG() ([]byte, error) {
 // fewColours returns the image with its 256 most frequent colours. Each other colour becomes the
 // nearest of them. Images are opaque.
 func fewColours(img image.Image) *image.Paletted {
-	bounds, count := img.Bounds(), map[color.RGBA]int{}
-	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(img.At(x, y)).(color.RGBA) }
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			count[at(x, y)]++
+	opaque := image.NewRGBA(img.Bounds())
+	pixels.Draw(opaque, opaque.Rect, img, opaque.Rect.Min, pixels.Src)
+	// Most pixels have the colour of their neighbour, so that few look anything up.
+	count, last, same := map[uint32]int{}, uint32(0), 0
+	eachPixel(opaque, func(_ int, c uint32) {
+		if c != last && same > 0 {
+			count[last] += same
+			same = 0
 		}
-	}
-	all := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
-		return cmp.Or(count[b]-count[a], cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B), cmp.Compare(a.A, b.A))
+		last = c
+		same++
 	})
+	count[last] += same
+	all := slices.SortedFunc(maps.Keys(count), func(a, b uint32) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
 	var palette color.Palette
 	for _, c := range all[:min(len(all), 256)] {
-		palette = append(palette, c)
+		palette = append(palette, rgba(c))
 	}
-	nearest := make(map[color.RGBA]uint8, len(all))
+	nearest := make(map[uint32]uint8, len(all))
 	for _, c := range all {
-		nearest[c] = uint8(palette.Index(c))
+		nearest[c] = uint8(palette.Index(rgba(c)))
 	}
-	few := image.NewPaletted(bounds, palette)
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			few.SetColorIndex(x, y, nearest[at(x, y)])
+	few := image.NewPaletted(opaque.Rect, palette)
+	index := nearest[last]
+	eachPixel(opaque, func(i int, c uint32) {
+		if c != last {
+			last, index = c, nearest[c]
 		}
-	}
+		few.Pix[i] = index
+	})
 	return few
+}
+
+// eachPixel calls do for each pixel, row by row, with the pixel's number and its colour as 0xRRGGBBAA.
+func eachPixel(img *image.RGBA, do func(i int, c uint32)) {
+	for i := range len(img.Pix) / 4 {
+		do(i, binary.BigEndian.Uint32(img.Pix[4*i:]))
+	}
+}
+
+// rgba returns the colour 0xRRGGBBAA.
+func rgba(c uint32) color.RGBA {
+	return color.RGBA{uint8(c >> 24), uint8(c >> 16), uint8(c >> 8), uint8(c)}
 }
