@@ -63,7 +63,7 @@ func campaigns(root string) (found []Holding, err error) {
 			continue
 		}
 		times, err := os.ReadDir(filepath.Join(root, name.Name()))
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another program may have removed it
 			return nil, fmt.Errorf("look for campaigns: %w", err)
 		}
 		for _, t := range times {
@@ -72,6 +72,9 @@ func campaigns(root string) (found []Holding, err error) {
 				continue
 			}
 			info, err := LoadInfo(dir)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -135,7 +138,7 @@ func gone(err error) error {
 	return err
 }
 
-// worst returns the worst verdict of the cells.
+// worst returns the worst verdict of the cells; trial.Unknown if there are no cells.
 func (m Matrix) worst() trial.Outcome {
 	ranked := []trial.Outcome{trial.Violated, trial.Blocked, trial.Unknown, trial.NotExercised, trial.Holds, trial.NotSupported}
 	for _, o := range ranked {

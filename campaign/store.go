@@ -63,7 +63,12 @@ func createStore(root, name string, now time.Time) (*store, error) {
 	}
 	// The file lock marks the campaign as running until close, or until this program ends in whatever
 	// way. On a file system without locks, Over cannot tell.
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for range 100 { // an Over may look just now
+		if !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	return &store{root: root, dir: dir, trials: f, lines: packed.NewAppender(f)}, nil
 }
 
@@ -74,7 +79,7 @@ func Over(dir string) error {
 		return input.Errorf("%s: expected the directory of a stored campaign: %w", dir, errors.Unwrap(err))
 	}
 	defer f.Close()
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) // shared: another Over is no campaign
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return input.Errorf("%s: the campaign is running", dir)
@@ -112,6 +117,9 @@ func pointLatest(root, dir string) error {
 	}
 	// Two campaigns may start at once: each first makes its link under a name of its own.
 	temporary := filepath.Join(dir, "."+Latest)
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // a killed program left it
+		return input.Errorf("%s %s: %w", input.Setting("store"), root, err)
+	}
 	if err := os.Symlink(target, temporary); err != nil {
 		return input.Errorf("%s %s: %w", input.Setting("store"), root, err)
 	}

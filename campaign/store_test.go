@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -82,6 +83,14 @@ func TestACampaignIsOverWhenNobodyRunsIt(t *testing.T) {
 		t.Errorf("got %v while it runs", err)
 	}
 	if err := errors.Join(s.close(), Over(s.dir)); err != nil {
+		t.Error(err)
+	}
+	other, err := os.Open(s.trials.Name()) // another program looks at the same time
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := errors.Join(syscall.Flock(int(other.Fd()), syscall.LOCK_SH), Over(s.dir)); err != nil {
 		t.Error(err)
 	}
 	if err := Over(t.TempDir()); err == nil || !strings.Contains(err.Error(), "expected the directory of a stored campaign") {
