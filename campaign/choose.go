@@ -43,7 +43,8 @@ func Recipes(choice []string) ([]locks.Recipe, error) {
 // Choose resolves a user's choice among offered names: exact names, globs as in path.Match, and
 // "all". The result is in the order of offered, each name once. The parameter what is the kind of
 // name in the singular ("lock"). The error is an input.Error; for an unknown name, it suggests the
-// nearest names and groups. Choose does not resolve groups: the caller has already done so.
+// nearest names and groups. The groups serve only for these suggestions: the caller has already
+// replaced groups in choice by their names.
 func Choose(what string, choice, offered []string, groups ...string) ([]string, error) {
 	chosen := map[string]bool{}
 	asked := false

@@ -55,7 +55,7 @@ func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 	tests := map[string]struct {
 		outcome trial.Outcome
 		cause   string
-		trials  int // the outcome shows in one of that many trials
+		trials  int // the outcome must show in at least one of this many trials
 	}{
 		"none":         {trial.Holds, "", 1},
 		"client-pause": {trial.Violated, "lease-outlived", 8},

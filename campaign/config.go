@@ -37,10 +37,10 @@ type Config struct {
 	Rest   time.Duration    `json:"rest,omitempty"` // 0 = TTL/20; in mixes of faults, random
 	// CommandTimeout is how long clients wait for a reply; 0 = TTL/2.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
-	// Overrun is the share of critical sections that last longer than the TTL; negative = a quarter for
-	// recipes that claim to renew, else none. If it is negative, named schedules choose a share that
-	// suits recipe and fault, and mixes of faults choose a random share for recipes that claim to
-	// renew.
+	// Overrun is the share of critical sections that last longer than the TTL. A negative value leaves the
+	// choice to the trial. A named schedule takes a share that suits recipe and fault. If the recipe claims
+	// to renew, a mix of faults takes a random share, and any other drawn trial a quarter; else they take
+	// none.
 	Overrun  float64       `json:"overrun,omitempty"`
 	Duration time.Duration `json:"duration"` // how long the disturbed part of a drawn trial lasts
 	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
@@ -150,15 +150,14 @@ func (c Config) patient() time.Duration {
 	return max(0, c.commandTimeout()-c.TTL/2)
 }
 
-// crowdRetry times the number of clients is the minimum of the mean retry interval, so that all
-// clients together make about 2,000 attempts a second at most. A redis-server behind gate, proxy
-// and tap serves 3,000 to 7,000 a second on two cores; more attempts would cause timeouts of the
-// harness's own making.
+// crowdRetry times the number of clients is the minimum of the mean retry interval, so that all clients
+// together make about 2,000 attempts a second at most. A redis-server behind gate, proxy and tap serves
+// 3,000 to 7,000 a second on two cores; more attempts would cause timeouts of the harness's own making.
 const crowdRetry = 500 * time.Microsecond
 
-// retry returns the mean interval at which a client tries a busy lock again.
-func (c Config) retry() time.Duration {
-	return max(c.TTL/20, time.Duration(c.Clients)*crowdRetry)
+// retry returns the mean interval at which each of so many clients tries a busy lock again.
+func (c Config) retry(clients int) time.Duration {
+	return max(c.TTL/20, time.Duration(clients)*crowdRetry)
 }
 
 func trimmed(names []string) []string {
@@ -262,7 +261,7 @@ type Info struct {
 	// Elapsed is how long the campaign took; 0 if it is running or was killed. A merged campaign has
 	// the sum of its shards.
 	Elapsed time.Duration `json:"elapsed,omitempty"`
-	// Interrupted: the campaign was stopped before its end, perhaps after its last planned trial.
+	// Interrupted: the campaign was stopped before it had finished. All planned trials may have run.
 	Interrupted bool `json:"interrupted,omitempty"`
 	// Deterministic: a trial that is run again gives the same history.
 	Deterministic bool `json:"deterministic,omitempty"`

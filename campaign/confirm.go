@@ -345,7 +345,7 @@ func (h hunt) unconfirmed() []Discrepancy {
 	return all
 }
 
-// shows says whether the campaign showed s.
+// shows says whether a trial of this campaign showed s in the cell of s.
 func (h hunt) shows(s Sought) bool { return h.flaws[cellFlaw{s.Lock, s.Fault, s.Oracle, s.Cause}] }
 
 // idle says whether no trial of the cell was exercised so far.

@@ -71,8 +71,9 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 	}
 }
 
-// TestConfirmInsists confirms a campaign that claims a flaw for trials that do not show it. Then
-// the other trials, which show the flaw, run as well.
+// The stored results of the first campaign are altered: they claim a flaw for trials that do not show
+// it, so that these trials are tried first. A campaign that confirms the first one must then go on to
+// the trials that do show the flaw.
 func TestConfirmInsists(t *testing.T) {
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
@@ -355,7 +356,7 @@ func TestConfirmRefuses(t *testing.T) {
 	}
 }
 
-// mustRun runs a campaign in this process.
+// mustRun runs a campaign in the simulation, without worker processes.
 func mustRun(t *testing.T, c Config) Stored {
 	t.Helper()
 	s, err := Campaign{Config: c, Testbed: sim.New()}.Run(t.Context())

@@ -216,7 +216,7 @@ func records(t *testing.T, tb testbed.Testbed, specs []trial.Spec, c circumstanc
 	return got
 }
 
-// record returns the evidence of a trial as bytes.
+// record runs a trial and returns its evidence in its stored form.
 func record(t *testing.T, tb testbed.Testbed, s trial.Spec) []byte {
 	e, err := trial.Run(t.Context(), tb, s, history.NewRecorder(nil, tb.Clock()), nil)
 	if err != nil {
@@ -225,7 +225,6 @@ func record(t *testing.T, tb testbed.Testbed, s trial.Spec) []byte {
 	return written(e)
 }
 
-// written returns the evidence in its stored form.
 func written(e history.Evidence) (b []byte) {
 	for _, op := range e.Ops {
 		b = append(op.AppendJSON(b), '\n')
@@ -239,8 +238,8 @@ func written(e history.Evidence) (b []byte) {
 	return b
 }
 
-// compare compares records with the first ones, and returns how many it compared. It keeps a record
-// as the first one if there is none yet.
+// compare compares each trial's record in got with its first record, which is in want. It returns how
+// many records it compared. If want has no record of a trial yet, compare puts that of got there.
 func compare(t *testing.T, where string, specs []trial.Spec, got, want [][]byte) (held int) {
 	t.Helper()
 	differ := 0

@@ -72,7 +72,7 @@ func Example(shown []ShownFlaw, lock string, f locks.Flaw) (ShownFlaw, bool) {
 	return best, found
 }
 
-// before says whether trial t comes before trial u of the same cell.
+// before says whether trial t comes before trial u in the order of their cell: see trial.Spec.Turn.
 func before(t, u trial.Result) bool {
 	return cmp.Or(t.Spec.Turn().Compare(u.Spec.Turn()), cmp.Compare(t.Spec.Workload, u.Spec.Workload)) < 0
 }

@@ -71,7 +71,7 @@ func plannedTrials(trials []trial.Result) []trial.Result {
 	return slices.DeleteFunc(slices.Clone(trials), trial.Result.Unplanned)
 }
 
-// tally counts the planned and the finished trials of a cell.
+// tally adds a cell's planned and finished trials to the matrix's numbers.
 func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed map[pair]bool) {
 	if p.NotSupported != nil {
 		return
@@ -146,8 +146,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	if len(worst.Flaws) > 0 {
 		c.Forever = worst.Flaws[0].Forever
 	}
-	// In some trials the fault hit nothing. If the lock held in another trial, the cell's verdict is
-	// Holds: Cell.Bound counts only the exercised trials anyway.
+	// Trials whose fault hit nothing do not weaken the verdict of the others: Cell.Bound ignores them.
 	if c.Verdict == trial.NotExercised {
 		if i := slices.IndexFunc(trials, func(t trial.Result) bool { return t.Outcome == trial.Holds }); i >= 0 {
 			worst = trials[i]

@@ -43,7 +43,7 @@ func found(fault string, k, hits int, verdicts ...checker.Verdict) trial.Result 
 	return t
 }
 
-// comparison is a campaign with a cell of every kind.
+// comparison returns a campaign whose cells have all verdicts between them.
 func comparison() (Info, []trial.Result) {
 	held := trialtest.Verdict("exclusion", checker.Held)
 	failed := found("reset", 0, 0)

@@ -189,8 +189,9 @@ func TestASearchTriesLessOftenWhatShowsNothingNew(t *testing.T) {
 	}
 }
 
-// After a kill, the counts of further trials must not include trials that the list lacks: the verdict of a
-// cell rests on the listed ones.
+// If a campaign is killed during the search, the saved counts must not be ahead of trials.jsonl: each
+// counted further trial that is stored, not merely tallied, must have its line there. The verdict of a
+// cell rests on these lines.
 func TestAKilledSearchHasTheTrialsThatItCounts(t *testing.T) {
 	skipInShort(t)
 	c := DefaultConfig()

@@ -78,8 +78,8 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 	return nil
 }
 
-// Load reads a campaign back from its directory. Errors are input.Errors that
-// name the file, or wrap trial.ErrFormat.
+// Load reads a campaign back from its directory. Every error is an input.Error that names the file or the
+// directory. It wraps trial.ErrFormat if the campaign has another version's format.
 func Load(dir string) (Stored, error) {
 	s := Stored{Dir: dir}
 	var err error

@@ -203,13 +203,14 @@ func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 	if c.topology == testbed.Independent {
 		s.Nodes = cmp.Or(conf.Nodes, trial.DefaultNodes)
 	}
+	clients := cmp.Or(conf.Clients, body.Clients, defaultClients)
 	s.Options = workloads.Options{
-		Clients: cmp.Or(conf.Clients, body.Clients, defaultClients),
+		Clients: clients,
 		Keys:    max(cmp.Or(conf.Keys, defaultKeys), body.Locks),
 		TTL:     conf.TTL,
 		Hold:    cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:    cmp.Or(conf.Rest, conf.TTL/20),
-		Retry:   conf.retry(),
+		Retry:   conf.retry(clients),
 		// Leave time for a lost reply and its consequences.
 		Duration: conf.Duration + 2*conf.patient(),
 		Margin:   conf.TTL/2 + conf.patient(),

@@ -104,7 +104,7 @@ func specsOf(jobs []job) (specs []trial.Spec) {
 }
 
 // PlanTrial returns the spec that a campaign with this configuration gives trial k of a cell. If there
-// is a fault, PlanTrial first runs a fault-free trial to find its targets. Each name must select
+// is a fault, PlanTrial first runs a fault-free trial to find the fault's targets. Each name must select
 // exactly one lock, fault or workload. The error is an input.Error if there is no such trial or the
 // cell is not supported.
 func PlanTrial(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string, k int) (trial.Spec, error) {

@@ -93,8 +93,8 @@ func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Resul
 }
 
 // Decide runs the trial, then continuations of the trial from many instants (package decision), and
-// says when its worst flaw became certain. The error is an input.Error if the trial shows no flaw
-// or does not repeat itself, or if the testbed is on real time, where no trial does.
+// says when the trial's worst flaw became certain. The error is an input.Error if the trial shows no
+// flaw or does not repeat itself, or if the testbed is on real time, where no trial repeats itself.
 func (r Replay) Decide(ctx context.Context, continuations, parallel int) (d decision.Decision, t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {
 		return d, t, e, input.Errorf("testbed %s runs in real time, so no trial repeats itself: what another continuation would have done is unknown", r.Testbed.Name())

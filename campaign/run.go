@@ -192,7 +192,10 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return err
 	}
 	r.repeat(ctx)
-	if err := cmp.Or(r.store.flush(), r.search(ctx, cells)); err != nil {
+	if err := r.store.flush(); err != nil {
+		return err
+	}
+	if err := r.search(ctx, cells); err != nil {
 		return err
 	}
 	r.shrink(ctx)

@@ -54,9 +54,10 @@ type repetition struct {
 }
 
 // repeat runs the sampled trials again, in new processes, and compares both runs. A difference in
-// one of the project's own recipes is a failure of the harness. For any other
-// lock, the first trial that differs marks the lock as varying. The folders of both runs of a reported
-// difference are kept. Of the other sampled trials, a folder is kept only if the campaign refers to it.
+// one of the project's own recipes is a failure of the harness. For any other lock, the first trial
+// that differs marks the lock as varying. The folders of both runs of a reported difference are kept.
+// Of the other sampled trials, the first run's folder is kept only if the campaign refers to it, and the
+// second run's only if the harness could not finish that run.
 func (r *run) repeat(ctx context.Context) {
 	again := make([]repetition, len(r.sample))
 	if len(r.sample) > 0 && ctx.Err() == nil && !r.failed() {

@@ -178,3 +178,18 @@ func TestACellIsShownByItsNamedTrialWithItsCommand(t *testing.T) {
 		t.Errorf("seed %d, replay\n%s\nwant 5 and\n%s", c.Seed, c.Replay, want)
 	}
 }
+
+// The default number of clients bounds the attempts as the same number does that a user chooses.
+func TestClientsByDefaultTryAsOftenAsThoseThatAreChosen(t *testing.T) {
+	for _, clients := range []int{0, defaultClients} {
+		jobs, _ := namedJobs(t, func(c *Config) { c.TTL, c.Clients = 10*time.Millisecond, clients }, fakebed.Sound)
+		if len(jobs) == 0 {
+			t.Fatal("there are no trials")
+		}
+		for _, j := range jobs {
+			if got, want := j.spec.Options.Retry, defaultClients*crowdRetry; got != want {
+				t.Fatalf("%d clients try every %v, want %v", clients, got, want)
+			}
+		}
+	}
+}

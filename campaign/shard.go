@@ -21,8 +21,7 @@ type Shard struct {
 // mostShards bounds Shard.Count.
 const mostShards = 1 << 20
 
-// ParseShard reads a shard in the form "2/8". The error is an input.Error without a flag's
-// name.
+// ParseShard reads a shard in the form "2/8". The error is an input.Error that does not name the setting.
 func ParseShard(text string) (Shard, error) {
 	index, count, ok := strings.Cut(text, "/")
 	i, err1 := strconv.Atoi(index)

@@ -40,7 +40,7 @@ func (c Config) checkHold(r locks.Recipe, s trial.Spec) error {
 	return input.Errorf("%s %v: holds last 0.5 to 1.5 times as long, and a lease of %s ends after %v (%s %v): expected %s below %v, a longer %s, or %s for holds that are to outlive it", input.Setting("hold"), c.Hold, r.ID, lease, input.Setting("ttl"), c.TTL, input.Setting("hold"), (lease * 2 / 3).Truncate(time.Millisecond), input.Setting("ttl"), input.Setting("overrun"))
 }
 
-// testsSomething returns an input.Error with the reasons if no cell can be tested.
+// testsSomething returns an input.Error with the reasons if no planned cell can be tested.
 func testsSomething(cells []plannedCell) error {
 	var whys []string
 	for _, c := range cells {
@@ -54,8 +54,8 @@ func testsSomething(cells []plannedCell) error {
 	return testsNothing(whys)
 }
 
-// testsSomething returns an input.Error with the reasons if no cell was tested because running the
-// trials showed that none is supported.
+// testsSomething returns an input.Error with the reasons if every cell of the finished campaign is not
+// supported. Some cells turn out to be unsupported only when their trials run.
 func (m Matrix) testsSomething() error {
 	var whys []string
 	for _, c := range m.Cells {

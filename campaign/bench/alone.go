@@ -74,7 +74,6 @@ func quantile[T cmp.Ordered](values []T, q float64) (v T, ok bool) {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)], true
 }
 
-// each returns of(c) for each cost c.
 func each[T any](costs []Cost, of func(Cost) T) []T {
 	all := make([]T, len(costs))
 	for i, c := range costs {

@@ -55,7 +55,7 @@ func entry(client int, at time.Duration, typ history.Type, f string) history.Op 
 	return history.Op{Process: history.Process(client), Client: client, Time: at, Type: typ, F: f, Lock: "lock-0"}
 }
 
-// ops returns the entries with their indices.
+// ops sets the indices of the entries, and returns the entries.
 func ops(all ...history.Op) []history.Op {
 	for i := range all {
 		all[i].Index = i

@@ -122,7 +122,7 @@ func renewals(c costs) Figure {
 
 // recoveryOf makes a measure: the median of took over the trials in which the fault hit something
 // and a client then acquired the lock again. The figure's note says in how many trials no client
-// did so.
+// acquired it again.
 func recoveryOf(of func(costs) []Recovery, took func(Recovery) time.Duration) func(costs) Figure {
 	return func(c costs) Figure {
 		var times []time.Duration
@@ -169,7 +169,7 @@ func (c *costs) add(a aspect, e history.Evidence) (err error) {
 	return err
 }
 
-// figures returns all figures, by name.
+// figures returns the figures by Measure.Name.
 func (c costs) figures() map[string]Figure {
 	all := map[string]Figure{}
 	for _, m := range measures {

@@ -43,7 +43,7 @@ type Lock struct {
 	Figures map[string]Figure `json:"figures"`
 	// Violated lists the oracles that were violated in the trial with one client or in the contended
 	// one: such a lock may be cheap because it is broken. Undecided lists the oracles that could not
-	// tell there.
+	// tell in one of these trials.
 	Violated  []string `json:"violated,omitempty"`
 	Undecided []string `json:"undecided,omitempty"`
 	// Stalled counts the trials in which the machine did not schedule the harness in time, or nodes
