@@ -63,7 +63,6 @@ var stuck = instead(func() {
 	mu.Lock()
 })
 
-// waitsForNobody waits for a value that nobody sends.
 var waitsForNobody = instead(func() { <-make(chan int) })
 
 // Run and Check each report, in one line, a subject that is no lock or that hangs.

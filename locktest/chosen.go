@@ -36,7 +36,7 @@ func matches(pattern string, name []string, whole bool) bool {
 		parts := splitOutside(alternative, '/')
 		ok := !whole || len(parts) <= len(name)
 		for i := 0; ok && i < min(len(parts), len(name)); i++ {
-			re, err := regexp.Compile(parts[i])
+			re, err := regexp.Compile(strings.ReplaceAll(parts[i], " ", "_")) // names have no spaces
 			ok = err == nil && re.MatchString(name[i])
 		}
 		if ok {

@@ -2,7 +2,6 @@ package locktest
 
 import "testing"
 
-// The budget is shared by the faults that -run and -skip choose.
 func TestTheBudgetIsSharedByTheFaultsThatRun(t *testing.T) {
 	faults := []string{"none", "client-pause", "delay", "partition", "partition-replies"}
 	for _, c := range []struct {
@@ -27,6 +26,9 @@ func TestTheBudgetIsSharedByTheFaultsThatRun(t *testing.T) {
 		if got := chosen("TestLock", c.run, c.skip, faults); got != c.want {
 			t.Errorf("-run %q -skip %q: %d share it, want %d", c.run, c.skip, got, c.want)
 		}
+	}
+	if got := chosen("TestLock/of_two", "TestLock/of two/(none|delay)", "", faults); got != 2 {
+		t.Errorf("with a space: %d share it, want 2", got)
 	}
 	if got := chosen("TestLock/part", "TestLock/part/delay", "", faults); got != 1 {
 		t.Errorf("in a subtest: %d share it, want 1", got)

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// The fault client-skew sets a client's wall clock wrong. It runs only for a lock that reads the
-// wall clock.
+// The fault client-skew sets a client's wall clock wrong.
 func TestOnlyALockThatReadsTheWallClockIsTestedUnderClientSkew(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		if got := slices.Contains(Options{WallClock: reads}.allFaults(), "client-skew"); got != reads {

@@ -19,8 +19,8 @@ import (
 	"github.com/lockstorm/lockstorm/trial/shrink"
 )
 
-// fault tests the lock under a fault. The error is ctx's, or says why its trials could not be planned
-// or run.
+// fault tests the lock under a fault. The error is ctx's, or says why the fault's trials could not be
+// planned or run.
 func (s *session) fault(ctx context.Context, fault string) (FaultResult, error) {
 	f := FaultResult{Fault: fault}
 	end := s.share()
@@ -149,8 +149,9 @@ func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
 	return slices.Concat(flaws[i:i+1], flaws[:i], flaws[i+1:])
 }
 
-// counterexample turns the worst trial under a fault into a violation with its story. If a result or
-// a saved trial already tells this flaw, the violation refers to that instead (SameAs).
+// counterexample turns the worst trial under a fault into a violation with its story. If another
+// fault's result or a saved trial already tells this flaw, the violation has no story of its own:
+// SameAs and Saved say where the story is.
 func (s *session) counterexample(ctx context.Context, worst trial.Result, f FaultResult) (*Violation, error) {
 	v := f.Violation
 	v.Seed, v.Replay, v.spec = s.Seed, worst.Spec.Workload+"/"+number(worst.Spec), worst.Spec

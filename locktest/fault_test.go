@@ -32,7 +32,8 @@ func TestAFaultIsTestedOnlyIfATrialDecides(t *testing.T) {
 	}
 }
 
-// A test fails if trials ran and none was decided. It does not fail if its faults cannot strike.
+// A test fails if its trials under faults ran and none was decided. It does not fail if the faults cannot
+// strike, or if they only hit nothing and the fault-free trials were decided.
 func TestATestThatDecidesNothingFails(t *testing.T) {
 	undecided := FaultResult{Fault: "delay", Trials: 3, Undecided: 3, NotTested: "no trial could be decided"}
 	missed := FaultResult{Fault: "eviction", Trials: 2, NotTested: "the fault hit nothing"}
@@ -44,6 +45,7 @@ func TestATestThatDecidesNothingFails(t *testing.T) {
 	}{
 		"undecided":                     {[]FaultResult{undecided, lacking}, true},
 		"undecided, none held":          {[]FaultResult{undisturbed, undecided}, true},
+		"undecided, and the rest cut":   {[]FaultResult{undecided, {Fault: "reset", CutOff: 3}}, true},
 		"hit nothing":                   {[]FaultResult{missed}, true},
 		"hit nothing, none held":        {[]FaultResult{undisturbed, missed}, false},
 		"cannot strike":                 {[]FaultResult{lacking}, false},

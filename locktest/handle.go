@@ -120,7 +120,6 @@ var _ locks.Blocker = blockingHandle{}
 // Lock implements locks.Blocker.
 func (h blockingHandle) Lock(ctx context.Context) (locks.Lease, error) { return h.TryLock(ctx) }
 
-// rwHandle is a client's handle on a named read-write lock.
 type rwHandle struct {
 	locks.Lock // for writing
 	read       locks.Lock

@@ -282,7 +282,7 @@ func TestFlagsOfTheTestsAreTheWorkersToo(t *testing.T) {
 	p.says(t, "exclusion by race", " -lockstorm.replay=mutex/1 -let-in=true")
 }
 
-// A user's tests link few modules: no plots, no Docker client, no server.
+// A user's tests link few modules: no plotting, no Docker client, no toxiproxy, no command-line library.
 func TestTheImportGraphIsSmall(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".").Output()
 	if err != nil {

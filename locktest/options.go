@@ -151,7 +151,6 @@ func (o Options) filled() (Options, error) {
 	return o, nil
 }
 
-// short sets Short under go test -short.
 func (o *Options) short() {
 	o.Short = o.Short || testing.Short()
 }

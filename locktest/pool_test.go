@@ -16,7 +16,6 @@ import (
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
-// fakePool is a worker.Pool that calls the function run for each task.
 type fakePool struct {
 	worker.Pool
 	run func(trial.Task) trial.Done
@@ -97,7 +96,6 @@ func TestALockThatNeverReturnsEndsTheTest(t *testing.T) {
 	}
 }
 
-// closedPool is a fakePool that can be closed.
 type closedPool struct{ fakePool }
 
 func (closedPool) Close() {}

@@ -47,7 +47,7 @@ func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 	return r
 }
 
-// traits finds out which features the lock's leases have.
+// traits runs fault-free trials in this process. They show which features the lock's leases have.
 func (l lock) traits() (traits, error) {
 	var err error
 	l.Options, err = l.filled()

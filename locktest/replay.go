@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// replayNamed runs the trial that -lockstorm.replay names.
+// replayNamed runs and judges the trial that -lockstorm.replay names. If that trial belongs to another
+// fault, replayNamed skips the subtest.
 func (r *runner) replayNamed(ctx context.Context, t *testing.T, fault string, result *Result) {
 	spec, err := r.named(fault)
 	if err != nil {
@@ -26,9 +27,9 @@ func (r *runner) replayNamed(ctx context.Context, t *testing.T, fault string, re
 	r.judge(t, a, "the trial "+r.replay)
 }
 
-// judge fails the test if a trial shows a violation for which the lock is to blame, or could not be
-// judged. If a trial decides nothing, judge fails the test for a trial that -lockstorm.replay
-// names, and only logs a note for a saved trial. judge returns false if it failed the test.
+// judge fails the test if the lock is to blame for a violation in the trial, or if the trial could not
+// be judged. A trial that decides nothing fails the test if -lockstorm.replay names the trial. If it
+// is a saved trial, judge only logs a note. judge returns false if it failed the test.
 func (r *runner) judge(t *testing.T, a rerunTrial, what string) (ok bool) {
 	done := a.done
 	switch {
@@ -61,7 +62,6 @@ func (r *runner) judge(t *testing.T, a rerunTrial, what string) (ok bool) {
 	return false
 }
 
-// storyOf returns the story of a trial.
 func (r *runner) storyOf(t *testing.T, a rerunTrial) string {
 	text, err := storyOf(a.folder)
 	if err != nil {

@@ -49,13 +49,12 @@ func (r *Result) Err() error {
 // untested returns why no trial was run and decided under any fault. The lack is "", and the other
 // results are false, if some trial was decided or could not be judged, or if there are no faults. The
 // fault-free trials do not count if another fault can strike the lock. byBudget is true if the budget
-// left no time for the trials of some fault. fails reports whether the lack fails the test. It is true
-// if
+// left no time for the trials of some fault. fails reports whether the lack fails the test. The lack
+// fails the test in two cases:
 //
-//   - byBudget is true, or
-//   - trials ran and none was decided.
-//
-// fails is false if the fault-free trials were decided and the faults only hit nothing.
+//   - byBudget is true.
+//   - Trials ran and none was decided. There is one exception: the fault-free trials were decided, and
+//     in all other trials the fault hit nothing.
 func (r *Result) untested() (lack string, fails, byBudget bool) {
 	var why, open []string
 	decided := false
@@ -75,6 +74,9 @@ func (r *Result) untested() (lack string, fails, byBudget bool) {
 		}
 	}
 	switch {
+	case fails && len(open) > 0:
+		return "nothing was tested: no trial was decided under any fault: " + strings.Join(open, "; ") +
+			"; the budget left no time for a trial under the other faults (option Budget)", true, true
 	case fails:
 		return "nothing was tested: the budget left no time for a trial under any fault (option Budget)", true, true
 	case len(open) > 0:
@@ -92,7 +94,7 @@ type FaultResult struct {
 	Trials int
 	// Violation shows the worst flaw for which the lock is to blame; nil = there is none.
 	Violation *Violation
-	// Limits are violations that no such lease can prevent by itself.
+	// Limits are violations that no lease with the features of this lock can prevent by itself.
 	Limits []Flaw
 	// Undecided is the number of trials whose evidence allows no verdict.
 	Undecided int

@@ -96,7 +96,8 @@ type runner struct {
 	tests    map[string]string // names of the subtests, by fault
 }
 
-// processes returns a session on processes that run this test.
+// processes returns a session whose workers are processes of this test binary. Each of them runs this
+// test.
 func (r *runner) processes(l lock, call int) (*session, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -129,7 +130,7 @@ func ownFlags() (args []string) {
 	return args
 }
 
-// all runs the subtests.
+// all opens the session, runs the subtests and logs the results.
 func (r *runner) all() {
 	t, s := r.t, r.session
 	t.Helper()

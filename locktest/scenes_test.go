@@ -141,7 +141,7 @@ var scenes = map[string]func(t *testing.T){
 	"majority":        func(t *testing.T) { locktest.Run(t, majority, few("node-restart", "client-pause"), locktest.Nodes(3)) },
 }
 
-// letIn is a flag that these tests declare themselves.
+// letIn is a flag of the tests themselves. Run must hand such flags on to its worker processes.
 var letIn = flag.Bool("let-in", false, "the lock of the scene flagged lets everybody in")
 
 // flagged is a correct lock, unless the flag -let-in is set.
@@ -328,7 +328,8 @@ func shortLease(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
-// majority takes the lock on a majority of the nodes, one after the other, within the lease.
+// majority asks one node after the other for the lock. It holds the lock if a majority of the nodes
+// granted it before the lease ended.
 func majority(c *locktest.Client) (locktest.Acquire, error) {
 	var nodes []*redis.Client
 	for _, addr := range c.Addrs {

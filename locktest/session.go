@@ -33,7 +33,7 @@ type session struct {
 	deadline   time.Time      // the end of Options.Budget, for all trials
 	shrink     time.Duration  // the time left for shrinking
 	reported   []reportedFlaw // violations whose story a result tells or will tell
-	attempts   []attempt      // of the last trial of findTraits, not counting that of the workload cancel
+	attempts   []attempt      // of the last trial of findTraits whose workload is not cancel
 	// renewing: the lock was seen to renew its lease, although no option promises that.
 	renewing bool
 }

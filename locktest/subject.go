@@ -37,7 +37,6 @@ func (t traits) id(lock string) string {
 	return lock
 }
 
-// allTraits returns all combinations of traits.
 func allTraits() (all []traits) {
 	for bits := range 16 {
 		all = append(all, traits{bits&1 != 0, bits&2 != 0, bits&4 != 0, bits&8 != 0})
@@ -45,7 +44,6 @@ func allTraits() (all []traits) {
 	return all
 }
 
-// lock is a subject with a name and options.
 type lock struct {
 	name string
 	make Subject
@@ -64,8 +62,8 @@ func (l lock) register() (unregister func()) {
 	}
 }
 
-// recipe describes the lock to trials. It declares the limits of any such lease. The lock is to
-// blame for every other violation.
+// recipe describes the lock to trials. It declares the limits of any lease with these traits. The lock
+// is to blame for every other violation.
 func (l lock) recipe(t traits) locks.Recipe {
 	topology := locks.Single
 	if l.Nodes > 0 {
@@ -85,7 +83,8 @@ func (l lock) recipe(t traits) locks.Recipe {
 	}
 }
 
-// bind binds the lock with these traits to a client process.
+// bind calls the Subject for a client process. If the Subject has readers although the traits do not,
+// every attempt fails with errReaders: traitsOf learns from this error that the lock has readers.
 func (l lock) bind(t traits, c *locks.Client) (locks.Maker, error) {
 	view := newClient(c)
 	write, err := l.make(view)
@@ -111,7 +110,6 @@ func (l lock) bind(t traits, c *locks.Client) (locks.Maker, error) {
 	}, nil
 }
 
-// handle returns a handle on the lock named key.
 func (l lock) handle(acquire Acquire, key string, ttl time.Duration) locks.Lock {
 	h := &handle{acquire: acquire, key: key, ttl: ttl, wallClock: l.WallClock}
 	if l.Blocking {
@@ -176,9 +174,9 @@ func renews(e history.Evidence) bool {
 }
 
 // overstayed returns the longest time by which an acquire outlasted the end of its context, in a
-// fault-free trial of the workload cancel.
+// fault-free trial of the workload "cancel"; 0 if none did.
 func overstayed(r trial.Record, cancel workloads.Workload, o workloads.Options) (late time.Duration) {
-	// By client: begun is the number of attempts so far, until the end of the latest attempt's context.
+	// By client. begun: the number of attempts so far. until: the end of the latest attempt's context.
 	begun, until := map[int]int{}, map[int]time.Duration{}
 	for _, op := range r.Evidence.Ops {
 		switch {

@@ -21,7 +21,7 @@ import (
 // service stands for a Reader that a program installs before it calls Check.
 type service struct{ io.Reader }
 
-// checks are the calls of Check that main tries, by the way in which they end. Each Acquire of the
+// checks are the calls of Check that main tries. The key says how the call ends. Each Acquire of the
 // lock under test calls begun.
 var checks = map[string]func(begun func()) error{
 	"it returns": func(begun func()) error {
