@@ -24,7 +24,7 @@ func plainerActions(s trial.Spec) (edits []edit) {
 	return edits
 }
 
-// plainer are changes that each remove one condition of an action.
+// plainer are changes that each remove or relax one condition of an action.
 var plainer = []func(*nemesis.Action) bool{
 	func(a *nemesis.Action) bool { // let the action end after For
 		if a.Until == nil || a.For == 0 {

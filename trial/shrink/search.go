@@ -15,8 +15,8 @@ import (
 
 // Search looks for a smaller spec for which the callback same still returns true: fewer faults, clients and
 // critical sections, fewer nodes, a shorter trial, narrower and plainer faults, rounder and smaller times.
-// The seed stays. The result is minimal: after any further single edit, same returns false. Search is a
-// pure function of the spec and of same's answers. It calls same at most once for each spec.
+// The seed stays. The result is minimal: after any further single edit, same returns false. Search is a pure
+// function of the spec and of same's answers. It calls same at most once for each spec.
 //
 // With an error, Search returns the smallest spec found so far. The error is that of same, or ctx's cause
 // if ctx ended first, or NotShown if same returns false for s.
@@ -61,7 +61,8 @@ type pass func(trial.Spec) []edit
 // edit makes a spec smaller in one way; it returns false if there is nothing to change. It may
 // change the spec in place. An edit reduces one item of this list and may increase only later
 // items: actions, clients, sections, options, nodes, conditions and targets of actions, fineness of
-// times (1 ms is finer than 100 ms), lengths of times. So edits never undo each other.
+// times (1 ms is finer than 100 ms), lengths of times. So edits do not undo each other. There is one
+// exception: ask may lengthen a retry interval. The search ends nevertheless, because it tries no spec twice.
 type edit func(*trial.Spec) bool
 
 // reduction is the state of one Search.

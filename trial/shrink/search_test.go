@@ -146,7 +146,6 @@ func TestWhatIsShrunkShowsTheSameAndIsMinimal(t *testing.T) {
 	t.Logf("%d trials in each of %d searches", uint64(asked)/(2*seeds), seeds)
 }
 
-// sameSpec compares the JSON of two specs.
 func sameSpec(s, o trial.Spec) bool {
 	a, _ := json.Marshal(s)
 	b, _ := json.Marshal(o)

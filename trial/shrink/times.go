@@ -121,12 +121,15 @@ func untilOver(i int) edit {
 	}
 }
 
-// roundPatience rounds up an action's latest start (By).
+// roundPatience rounds up an action's latest start (By), unless untilOver set it.
 func roundPatience(i int, ttl time.Duration) edit {
-	return onAction(i, func(a *nemesis.Action) bool {
+	return func(s *trial.Spec) bool {
+		if i >= len(s.Plan) || s.Plan[i].By == max(s.Options.Duration, s.Plan[i].At) {
+			return false
+		}
 		unit := units(ttl)[0]
-		return simplify(&a.By, (a.By + unit - 1).Truncate(unit), ttl)
-	})
+		return simplify(&s.Plan[i].By, (s.Plan[i].By + unit - 1).Truncate(unit), ttl)
+	}
 }
 
 // calmerSections changes all sections at once: no rest, mean times, no stops (Section.Late),
