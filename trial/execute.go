@@ -200,7 +200,8 @@ func (d *Done) store(t Task, rec *trialWriter, goroutines string) error {
 	return d.Explain(t.Folder, goroutines)
 }
 
-// Explain writes the verdict next to the history, and the goroutines if there are any.
+// Explain writes the verdict next to the history. If goroutines (a goroutine dump, or the report of a
+// data race) is not empty, Explain writes it into GoroutinesFile.
 func (d *Done) Explain(folder, goroutines string) error {
 	if goroutines != "" {
 		if err := os.WriteFile(filepath.Join(folder, GoroutinesFile), []byte(goroutines), 0o666); err != nil {

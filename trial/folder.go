@@ -15,7 +15,7 @@ const (
 	KeysFile     = "keys.jsonl"
 	SpecFile     = "spec.json"
 	VerdictFile  = "verdict.json"
-	// GoroutinesFile shows the goroutines of a trial that broke down.
+	// GoroutinesFile has the goroutine dump of a trial that broke down, or the report of a data race.
 	GoroutinesFile = "goroutines.txt"
 )
 

@@ -47,8 +47,8 @@ func (r Record) differing() account.Fact {
 	return account.Fact{What: account.HashDiffers, Text: r.Differs.Error()}
 }
 
-// doubt turns each verdict that a property holds into unknown if evidence is missing: that evidence
-// could have shown a violation. Other verdicts stay.
+// doubt changes each verdict Held to Unknown if evidence is missing: the missing evidence could have
+// shown a violation. Other verdicts stay.
 func doubt(verdicts []checker.Verdict, missing account.Fact) {
 	if missing.What == "" {
 		return

@@ -41,7 +41,8 @@ func TestWhatAWorkloadIsLikeIsLimitedToAnOracle(t *testing.T) {
 	}
 }
 
-// A standard workload resembles a fault for at most one oracle, because it is used on every lock.
+// The faults (Like) and the oracle (LikeIn) that a workload names must exist. A standard workload may
+// resemble faults for only one oracle, because every lock is tried with this workload.
 func TestWorkloadsAreLikeFaultsThatExist(t *testing.T) {
 	for _, w := range workloads.All() {
 		for _, name := range w.Like {

@@ -92,8 +92,8 @@ func loadBeside(path string, ops []history.Op, cut error) (r Record, err error) 
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return r, err
-	// A spec without a format is accepted only if it names no testbed: then it was written by hand, for
-	// a history that no run recorded.
+	// A spec without a format is accepted only if it names no testbed: such a spec was written by hand,
+	// for a history that no run recorded.
 	case s.Format != Format && (s.Format != 0 || s.Testbed != ""):
 		return r, OtherFormat(filepath.Join(dir, SpecFile), s.Format)
 	default:

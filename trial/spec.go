@@ -49,8 +49,8 @@ type Spec struct {
 	// have their own numbers.
 	Trial int `json:"trial"`
 	// Attempt counts the earlier attempts at the trial. A trial gets another attempt if it leaves a
-	// doubt, or if a campaign that confirms another one repeats it. Each attempt has a folder of its
-	// own. On real time, another run may differ.
+	// doubt, or if it is repeated by a campaign that confirms an earlier campaign. Each attempt has a
+	// folder of its own. On real time, attempts may differ.
 	Attempt int `json:"attempt,omitempty"`
 	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`

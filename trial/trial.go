@@ -110,8 +110,8 @@ type running struct {
 	claims   history.Claims
 	watched  bool             // a heartbeat watches the harness
 	host     *clientproc.Host // nil = clients are goroutines
-	// broken says how the code under test ended the trial; nil = it did not. The other clients then
-	// fail because the history has ended, and may report their failures first.
+	// broken says how the code under test ended the trial; nil = it did not. After a breakdown the
+	// other clients fail, too, because the history has ended. Their failures may be reported first.
 	broken *testbed.Breakdown
 	// unclosed is the error of closing the host of the client processes; nil = none.
 	unclosed error

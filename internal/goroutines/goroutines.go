@@ -92,9 +92,11 @@ func status(brackets string) (state, bubble string) {
 // Durable reports whether the goroutine waits in a way that lets its bubble's clock advance.
 func (g Goroutine) Durable() bool { return strings.HasSuffix(g.State, "(durable)") }
 
-// Locked reports whether the goroutine waits in package sync, which is nearly always for a mutex,
-// and is not Durable.
-func (g Goroutine) Locked() bool { return strings.HasPrefix(g.State, "sync.") && !g.Durable() }
+// Locked reports whether the goroutine waits for a sync.Mutex or a sync.RWMutex. Such a wait is never
+// Durable.
+func (g Goroutine) Locked() bool {
+	return strings.HasPrefix(g.State, "sync.Mutex.") || strings.HasPrefix(g.State, "sync.RWMutex.")
+}
 
 // Active reports whether the goroutine runs, or is about to run.
 func (g Goroutine) Active() bool {

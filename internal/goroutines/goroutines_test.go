@@ -40,6 +40,10 @@ github.com/lockstorm/lockstorm/workloads.(*session).attempt(0x1)
 github.com/lockstorm/lockstorm/locks.Wait(0x1)
 	/root/go/pkg/mod/github.com/lockstorm/lockstorm@v1.0.0/locks/wait.go:27 +0x1
 
+goroutine 48 [sync.WaitGroup.Wait, synctest bubble 9]:
+example.org/paylock.(*Lock).drain(0x1)
+	/home/u/paylock/lock.go:80 +0x1
+
 goroutine 47 [chan receive]:
 main.main()
 	/home/u/main.go:1 +0x1
@@ -47,8 +51,8 @@ main.main()
 
 func TestADumpTellsWhatABubbleDoes(t *testing.T) {
 	all := Parse(dump, "")
-	if len(all) != 3 {
-		t.Fatalf("got %d goroutines, want the 3 of bubbles: %+v", len(all), all)
+	if len(all) != 4 {
+		t.Fatalf("got %d goroutines, want the 4 of bubbles: %+v", len(all), all)
 	}
 	for i, want := range []struct {
 		line, entry             string
@@ -57,6 +61,7 @@ func TestADumpTellsWhatABubbleDoes(t *testing.T) {
 		{"example.org/paylock.(*Lock).renew, lock.go:49", "example.org/paylock.(*Lock).renew, called by locktest.(*handle).TryLock,", false, true, false},
 		{"", "", true, false, false},
 		{"example.org/paylock.spin, lock.go:60", "example.org/paylock.(*Lock).Release, called by locktest.(*handle).Unlock,", false, false, true},
+		{"example.org/paylock.(*Lock).drain, lock.go:80", "example.org/paylock.(*Lock).drain", false, false, false},
 	} {
 		g := all[i]
 		if g.Line() != want.line || g.Entry() != want.entry || g.Durable() != want.durable || g.Locked() != want.locked || g.Active() != want.active {
@@ -66,7 +71,7 @@ func TestADumpTellsWhatABubbleDoes(t *testing.T) {
 	if got := Parse(dump, "8"); len(got) != 1 || got[0].ID != "46" {
 		t.Errorf("bubble 8: got %+v, want goroutine 46", got)
 	}
-	if got, want := Lines(all), []string{"example.org/paylock.(*Lock).renew, lock.go:49", "example.org/paylock.spin, lock.go:60"}; !slices.Equal(got, want) {
+	if got, want := Lines(all), []string{"example.org/paylock.(*Lock).drain, lock.go:80", "example.org/paylock.(*Lock).renew, lock.go:49", "example.org/paylock.spin, lock.go:60"}; !slices.Equal(got, want) {
 		t.Errorf("lines: got %q, want %q", got, want)
 	}
 	if got, want := Lines(all[1:2]), "github.com/redis/go-redis/v9/internal/pool.(*ConnPool).waitTurn, pool.go:700"; len(got) != 1 || got[0] != want {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// Host runs the client processes of one trial. It implements testbed.Processes. Before Start there are
-// no processes: a Freeze then takes effect when the process is ready.
+// Host runs the client processes of one trial. It implements testbed.Processes. There are no processes
+// before Start: a Freeze before Start takes effect when the client's process is ready.
 type Host struct {
 	procs []*process
 	skews []*skew
@@ -26,7 +26,7 @@ type Host struct {
 	relay   *relay
 	healed  <-chan struct{}
 	begun   chan struct{} // closed when Run is called
-	over    chan struct{} // closed when every session has ended without failure, or by Kill
+	over    chan struct{} // closed when each session has ended without failure, or Kill has ended it
 	serving sync.WaitGroup
 }
 
@@ -124,9 +124,10 @@ func (h *Host) Start(ctx context.Context, argv []string, w World) (err error) {
 const originReadings = 16
 
 // originOf returns the machine's clock at the start of the trial's clock, or a little later, so
-// that the clients' clocks are never ahead of the trial's. The error is at most the time between
-// two readings of the trial's clock. So originOf uses the closest pair of readings: during the
-// other pairs this process may not have been scheduled.
+// that the clients' clocks are never ahead of the trial's. The origin is late by at most the time
+// between two readings of the trial's clock: one before the reading of the machine's clock, one after
+// it. So originOf uses the closest pair of readings. Between the readings of other pairs, this process
+// may not have been scheduled.
 func originOf(trial func() time.Duration, machine func() (time.Duration, error)) (origin time.Duration, err error) {
 	closest := time.Duration(math.MaxInt64)
 	for range originReadings {
@@ -194,6 +195,11 @@ func (p *process) await(ctx context.Context) error {
 	case <-p.ended:
 		return p.outcome()
 	case <-p.exited:
+		select {
+		case <-p.ended:
+			return p.outcome()
+		default:
+		}
 		if d := p.death(); d != nil {
 			return d
 		}

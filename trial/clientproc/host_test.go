@@ -66,13 +66,12 @@ func (s *stage) quiet(t *testing.T) int {
 	return seen
 }
 
-// until calls the function so until it returns true. After two minutes, until fails the test; the
-// parameter otherwise is the message.
-func until(t *testing.T, otherwise string, so func() bool) {
+// until waits until cond is true. After two minutes it fails the test with message.
+func until(t *testing.T, message string, cond func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !cond(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal(otherwise)
+			t.Fatal(message)
 		}
 	}
 }
@@ -131,7 +130,7 @@ func TestAFreezeBeforeTheStartIsInForceFromTheBeginning(t *testing.T) {
 	}
 }
 
-// No client may begin if one of them cannot be frozen as its fault wants.
+// If a client that was to be frozen from the beginning cannot be frozen, no client begins.
 func TestAFreezeBeforeTheStartThatFailsEndsTheStart(t *testing.T) {
 	why := errors.New("nobody knows")
 	awaitStopped = func(int) error { return why }

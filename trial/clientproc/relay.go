@@ -244,7 +244,8 @@ func refusal(err error) string {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return refused
 	}
-	return "no connection: " + strings.ReplaceAll(err.Error(), "\n", " ")
+	text := "no connection: " + strings.ReplaceAll(err.Error(), "\n", " ")
+	return text[:min(len(text), lineLimit-1)]
 }
 
 // dialRelay is the client's side: it connects to the node at addr through the relay, and returns

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -166,5 +167,13 @@ func TestWhoeverKnocksWithNonsenseIsToldWhatWasExpected(t *testing.T) {
 	_, _ = io.WriteString(c, "GET / HTTP/1.1\n")
 	if got, err := readLine(c); err != nil || got != `no connection: expected a client and an address, got "GET / HTTP/1.1"` {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// The client reads a refusal as one line, however long the error is.
+func TestALongRefusalIsCutShort(t *testing.T) {
+	line, err := readLine(strings.NewReader(refusal(errors.New(strings.Repeat("far\n", 1000))) + "\n"))
+	if err != nil || !strings.HasPrefix(line, "no connection: far far ") {
+		t.Errorf("got %.40q and %v, want the beginning of the error", line, err)
 	}
 }

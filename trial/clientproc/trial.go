@@ -72,7 +72,7 @@ func (t *trial) Open(op int, _ *None) error {
 	return nil
 }
 
-// Passed returns when the client's bytes have passed the gate, or no more will pass.
+// Passed returns when w.Bytes bytes of the connection w.Conn have passed the gate, or when no more will pass.
 func (t *trial) Passed(w Written, _ *None) error {
 	t.host.relay.await(w.Conn, w.Bytes)
 	return nil

@@ -38,7 +38,7 @@ func spec() trial.Spec {
 	return s
 }
 
-// giveUp returns action i of the plan, which waits for its start until by.
+// giveUp returns action i of the plan of spec, with by as the latest start.
 func giveUp(i int, by time.Duration) nemesis.Action {
 	a := spec().Plan[i]
 	a.By = by
@@ -120,6 +120,22 @@ func TestTheEdgeIsAfterTheLastInstantThatAverts(t *testing.T) {
 	} {
 		if averted, certain := edge(test.done); averted != test.averted || certain != test.certain {
 			t.Errorf("%s: got %d and %d, want %d and %d", name, averted, certain, test.averted, test.certain)
+		}
+	}
+}
+
+func TestWhyNothingIsDecided(t *testing.T) {
+	const unrepeated = "the trial did not repeat itself"
+	for name, test := range map[string]struct {
+		done map[int]Point
+		want string
+	}{
+		"nothing is comparable":        {map[int]Point{0: {}, 8: {}}, unrepeated},
+		"only the beginning repeats":   {map[int]Point{0: {Runs: 4}, 8: {}}, unrepeated},
+		"the last one averts the flaw": {map[int]Point{0: {Runs: 4}, 4: {}, 8: {Runs: 4, Violated: 3}}, "at no instant was the flaw certain, not even at the last one"},
+	} {
+		if got := undecided(test.done); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}
 }

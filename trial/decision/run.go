@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -70,8 +71,8 @@ var ErrNotDecided = errors.New("the moment of decision is unknown")
 // the given number of continuations, parallel of them at a time. First it cuts at events spread over
 // the time until the flaw showed. Then it narrows the gap between the last cut after which some
 // continuation averted the flaw and the first cut from which none did. The directory scratch is for
-// the runs' files. The error wraps ErrNotDecided if the trial shows no flaw, or does not repeat
-// itself.
+// the runs' files. The error wraps ErrNotDecided if the trial shows no flaw, does not repeat
+// itself, or shows no instant at which the flaw was certain.
 func Run(ctx context.Context, on Runner, original trial.Result, e history.Evidence, continuations, parallel int, scratch string) (Decision, error) {
 	d, ok := flawOf(original)
 	if !ok {
@@ -99,7 +100,7 @@ func Run(ctx context.Context, on Runner, original trial.Result, e history.Eviden
 	for {
 		averted, certain := edge(done)
 		if certain < 0 {
-			return d, fmt.Errorf("%w: the trial did not repeat itself", ErrNotDecided)
+			return d, fmt.Errorf("%w: %s", ErrNotDecided, undecided(done))
 		}
 		next := (averted + certain) / 2
 		if _, tried := done[next]; tried || certain-averted < 2 {
@@ -198,10 +199,11 @@ func spread(n, most int) (places []int) {
 	return places
 }
 
-// edge returns two indices of instants. averted is the last instant from which a continuation
-// averted the flaw, or a later one (see skipIdle). certain is the first tried instant after it from
-// which every continuation showed the flaw. Each is -1 if there is none. An instant counts only if
-// a continuation that was cut there repeated the trial up to the cut.
+// edge returns the indices of two tried instants. certain is the first instant from which, and from
+// all later ones, every continuation showed the flaw; -1 = none. averted is the last instant from
+// which a continuation averted the flaw; -1 = none. If certain exists, averted may be a later instant
+// before certain (see skipIdle). An instant counts only if a continuation that was cut there repeated
+// the trial up to the cut.
 func edge(done map[int]Point) (averted, certain int) {
 	averted, certain = -1, -1
 	places := make([]int, 0, len(done))
@@ -223,6 +225,14 @@ func edge(done map[int]Point) (averted, certain int) {
 		}
 	}
 	return averted, certain
+}
+
+// undecided says why no tried instant is one from which every continuation showed the flaw.
+func undecided(done map[int]Point) string {
+	if last := slices.Max(slices.Collect(maps.Keys(done))); done[last].Runs > 0 {
+		return "at no instant was the flaw certain, not even at the last one"
+	}
+	return "the trial did not repeat itself"
 }
 
 // skipIdle returns the last tried instant between averted and certain at which no continuation

@@ -38,7 +38,7 @@ func (e *admission) weight(s trial.Spec) int64 {
 	case testbed.Sentinel, testbed.Cluster:
 		w = 3
 	case testbed.Independent:
-		w = int64(s.Nodes+1) / 2
+		w = int64(s.Voters()+1) / 2
 	}
 	return min(w, e.limit)
 }

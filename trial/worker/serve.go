@@ -188,7 +188,7 @@ func remain(before int) bool {
 	return true
 }
 
-// answer writes an answer as one line of JSON.
+// answer writes an answer as one line of JSON. It returns the first write error, even of an earlier answer.
 func (s *server) answer(a answer) error {
 	line, err := json.Marshal(a)
 	if err != nil { // send the error instead, which ends the campaign
