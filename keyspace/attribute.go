@@ -10,8 +10,8 @@ import (
 // Attribute returns the evidence after detaching commands that belong to another lock. The
 // record attributes every command that a client sends during an operation to that
 // operation, even a command that the client's watchdog sends for another lock. Attribute
-// detaches a command from its operation if the command touched keys of other locks and no
-// key of the operation's lock.
+// detaches a command from its operation (its Op becomes -1) if the command touched keys of
+// other locks and no key of the operation's lock.
 //
 // The keys of a lock are the keys that every successful acquire of the lock changed;
 // acquires that changed nothing are ignored. If only one acquire remains, the keys of other

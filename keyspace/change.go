@@ -235,7 +235,7 @@ func (r *reader) setTerm(n *node, k *keyState, c history.KeyChange, by actor) {
 }
 
 // slack returns the uncertainty about the end of a term that was set at the given instant. If that
-// instant is known only within bounds, the reading of the node's clock is uncertain, too.
+// instant is known only within bounds, the reading of the node's clock adds an uncertainty of 2 ms.
 func slack(at When) time.Duration {
 	if at.Lo == at.Hi {
 		return 0
@@ -324,7 +324,6 @@ func (r *reader) grantTo(n *node, k *keyState, key string, s spot, by actor) *Gr
 	return g
 }
 
-// hold sets the value of the grant and adds it to the values that the grant has had.
 func (g *Grant) hold(value string) {
 	g.Value = value
 	g.values.add(value)
@@ -367,7 +366,7 @@ func (r *reader) finish(grants []*Grant, e End) {
 func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When) {
 	after := c.After
 	if c.By != history.ByUnknown {
-		after = c.Before // the content that was there before c
+		after = c.Before
 	}
 	d := compare(k.content, after)
 	end := End{How: Unclear, Cmd: -1, Event: -1, At: at}

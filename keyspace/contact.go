@@ -36,7 +36,8 @@ func (r *reader) reach() {
 				continue
 			}
 			m := made{key: key}
-			for _, a := range r.Commands[pos].Args[2:] {
+			args := r.Commands[pos].Args
+			for _, a := range args[min(3, len(args)):] { // after the script and the number of keys
 				if a != "" && strings.Contains(key, string(a)) {
 					m.of = append(m.of, a)
 				}

@@ -17,8 +17,8 @@ type leaning struct {
 }
 
 // orient finds the counts that acquires lower. It ignores a decrement by which an acquire
-// only takes back its own increment. If an acquire wrote 1 as the first number, acquires
-// lower the count only if another operation raised it.
+// only takes back its own increment. If an acquire wrote 1 as the first number, orient needs
+// more evidence: an operation other than an acquire must have raised the count.
 func (r *reader) orient() {
 	found := map[KeyPlace]*leaning{}
 	type share struct {

@@ -31,8 +31,8 @@ type argumentUse struct {
 //
 // For another client's token, handed is true and heir is that client. heir.op is its latest acquire that
 // passed the token before the command ran; -1 if that acquire had already succeeded, so that the client was
-// not waiting. lock is the lock of that acquire. If the lock of the sender's operation is known, it must be
-// the same. For any other value, handed is false and the sender itself is the heir.
+// not waiting. lock is the lock of that acquire. If the lock of the sender's operation is known, only acquires
+// of that lock count. For any other value, handed is false and the sender itself is the heir.
 func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
 	if by.pos < 0 {
 		return by, "", false

@@ -54,7 +54,8 @@ func TestAValuePutThereForAnotherIsTheOthersGrant(t *testing.T) {
 	})
 }
 
-// A command may name an operation that the history does not have.
+// A value is handed to the client that waits for it even if the command's operation is not in the
+// history, so that the sender's lock is unknown.
 func TestAValueFromACommandOfAnUnknownOperation(t *testing.T) {
 	e := enact(t, "10 c0+ SET lock a NX PX 1000\n20 c1? SET lock b NX PX 1000\n30 c0- SET lock b PX 1000")
 	last := &e.Commands[len(e.Commands)-1]

@@ -188,7 +188,7 @@ type Keys struct {
 	// Effects maps the position of a command in the log to the changes that the command made, as
 	// positions in Evidence.Keys.
 	Effects map[int][]int
-	// Unseen maps each node whose keys became unobservable to the reason and the time.
+	// Unseen tells, by node, when and why the node's keys became unobservable. It lists only such nodes.
 	Unseen map[string]Blindness
 	// Last is the greatest Seq of the trial.
 	Last int

@@ -8,7 +8,8 @@ import (
 )
 
 // On real Redis a key can expire while a command runs. The evidence does not tell whether
-// the command found the old key, but the command did put the new content.
+// the command found the old key, so the old grant ends as Unclear. But the command did put
+// the new content, so it made the new grant.
 func TestALifeThatEndsWhileACommandPutsAnother(t *testing.T) {
 	const ms = time.Millisecond
 	value := func(v history.Bytes, ends time.Duration) *history.KeyContent {

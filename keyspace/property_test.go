@@ -140,8 +140,8 @@ func TestReadingTwiceIsReadingOnce(t *testing.T) {
 	})
 }
 
-// A change may be known only to lie between two instants. The grants are the same then;
-// only their times differ.
+// If the time of a change is known only within bounds, Read finds the same grants. Only
+// their times differ.
 func TestBlurredChangesMakeTheSameGrants(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tale := anyTale(rt)

@@ -174,9 +174,9 @@ func (r *reader) merge(n *node, ran, changes []int) {
 	}
 }
 
-// ahead reports whether the first of these changes happened during the command exec but
-// before the command changed anything. An example is a key that expired while the command
-// ran.
+// ahead reports whether the first of these changes happened during the node's command
+// number exec, but before that command changed anything. An example is a key that expired
+// while the command ran.
 func (r *reader) ahead(changes []int, exec int) bool {
 	for i, at := range changes {
 		switch c := r.Evidence.Keys[at]; {
@@ -303,7 +303,7 @@ func (r *reader) step(n *node) {
 // rest makes the grants of an acquire that succeeded but changed no value; it may have changed a
 // TTL. The acquire relied on the existing value or wrote the same value again; the evidence
 // does not tell which. If other clients handed places to the acquiring client, the acquire
-// relied on these places. met has the existing keys that its command reached.
+// relied on these places. met has the existing keys that the acquire's command at pos reached.
 func (r *reader) rest(n *node, pos int, met []string) {
 	c := r.Commands[pos]
 	handed := false

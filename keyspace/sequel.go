@@ -119,7 +119,6 @@ func (t *trail[T]) amend(change func(*T)) {
 	}
 }
 
-// has reports whether the trail contains the value.
 func (t *trail[T]) has(v T) bool {
 	return slices.ContainsFunc(t.parts, func(s stretch[T]) bool {
 		if s.of.at == nil {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// scanLimit is the size of the largest database, in keys, that clean searches for keys whose
-	// names scripts made up.
+	// In a database of more than scanLimit keys, clean does not look for keys whose names scripts
+	// made up.
 	scanLimit = 100_000
 	// batch is how many keys are removed at a time.
 	batch = 100

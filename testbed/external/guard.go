@@ -148,8 +148,9 @@ var ownConnection = []string{"CACHING", "GETNAME", "ID", "INFO", "MAINT_NOTIFICA
 // client confines CLIENT to subcommands that concern only the connection that sends them.
 func client(_ *guard, args []string) ([]string, error) {
 	sub := subcommand(args)
-	if sub == "TRACKING" && !slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BCAST") }) ||
-		slices.Contains(ownConnection, sub) {
+	// With BCAST, or with REDIRECT to somebody else's connection, TRACKING concerns others.
+	wide := slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BCAST") || strings.EqualFold(a, "REDIRECT") })
+	if sub == "TRACKING" && !wide || slices.Contains(ownConnection, sub) {
 		return args, nil
 	}
 	return nil, fmt.Errorf("CLIENT %s may concern other clients", sub)

@@ -58,8 +58,8 @@ func inspect(ctx context.Context, t target, prefix string) (findings, error) {
 // The oldest supported version of Redis.
 const leastMajor, leastMinor = 6, 2
 
-// usable sets id and version, and returns the reason why no trial can run on the server; nil if
-// trials can run.
+// usable sets id and version, and returns the reason why no trial can run on the server; nil if trials
+// can run. If INFO failed, it sets nothing and returns nil, since the reasons are unknown.
 func (f *findings) usable() error {
 	if f.blind != nil {
 		return nil // INFO failed: unknown whether trials can run

@@ -118,7 +118,6 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// setGet sets a key and gets it.
 func setGet(ctx context.Context, e testbed.Env) error {
 	if err := first(e).Set(ctx, "k", "v", 0).Err(); err != nil {
 		return err
@@ -233,7 +232,7 @@ func nearlyFull(t *testing.T) (addr string) {
 	return s.Addr()
 }
 
-// awaitReplica waits until a server has a replica.
+// awaitReplica fails the test if the server has no replica after a minute.
 func awaitReplica(t *testing.T, addr string) {
 	t.Helper()
 	c := admin(t, &redis.Options{Addr: addr})
