@@ -82,8 +82,8 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 	return &account.Assumption{Premise: account.ClientStops, But: on}
 }
 
-// claimed returns the latest deadline that the owner of the hold had been told by the given time,
-// converted to the history's clock; 0 if there was none.
+// claimed returns the latest deadline that the lock told the owner of the hold, not later than the time by.
+// The result is on the history's clock; 0 if there was no deadline.
 func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
 	if h == nil {
 		return 0

@@ -118,9 +118,9 @@ func (rp *replay) mayLoseKey(op history.Op, node, key string) bool {
 	return false
 }
 
-// loss describes how nodes lose keys in one kind of event. The field ended is the fact that the event ended
-// a grant; premise is the premise that the event breaks; the field but is the fact that contradicts this
-// premise.
+// loss says how to report that nodes lost keys in one kind of event. The field ended is the kind of the fact
+// that such an event ended a grant. The field but is the kind of the fact that contradicts the premise,
+// which the event breaks.
 type loss struct {
 	ended   account.What
 	premise account.Premise

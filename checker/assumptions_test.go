@@ -42,10 +42,10 @@ func (s *story) window(at float64, how history.Type, client int, fault string, o
 	s.entry(at, history.Op{Process: history.Nemesis, Client: client, Type: how, F: fault, Window: &over})
 }
 
-// over returns a window whose target is a client; the target of cut's window is the client's link
-// to n0.
+// over returns the window of a fault that is aimed at the client.
 func over(client int) history.Window { return history.Window{Clients: []int{client}} }
 
+// cut returns the window of a fault that is aimed at the client's link to n0.
 func cut(client int) history.Window {
 	return history.Window{Links: []history.Link{{From: history.ClientName(client), To: "n0"}}}
 }

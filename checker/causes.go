@@ -11,9 +11,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// classifyFindings finds the causes of unclassified findings. Most findings have two parties: the
-// client that was granted the lock first, and the client that was granted it while the first still
-// believed that it held it. The cause is mostly how the first party's grant ended before the second
+// classifyFindings finds the causes of unclassified findings. Most findings have two parties. The first
+// party was granted the lock first. The second party was granted the lock while the first party still
+// believed that it held the lock. The cause is mostly how the first party's grant ended before the second
 // party's grant. A finding with several causes becomes several findings. A finding without a known
 // cause stays unclassified.
 func classifyFindings(file *Case, fs []Finding) []Finding {
@@ -69,7 +69,7 @@ func because(cause Cause, cmds []int, why account.Fact) reason {
 // unclear stands for an unknown cause.
 var unclear = reason{cause: Unclassified}
 
-// explain returns the causes of a finding, each once.
+// explain returns the reasons of a finding, one for each cause; none if no cause is known.
 func (rp *replay) explain(f Finding) []reason {
 	if r, indistinct := rp.indistinctCause(f); indistinct {
 		return r

@@ -31,8 +31,9 @@ func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 }
 
 // asOf returns the grant or copy that stood in the place of the first grant when the second was made. A
-// node that restarts without its last writes gets old keys back as copies. A copy that came only after the
-// second grant does not explain why that grant was made. Then asOf goes back to the grant or copy before it.
+// node that restarts without its last writes gets old keys back as copies. If first is a copy that came
+// after the second grant, first cannot explain that grant: asOf then returns the original grant in that
+// place, or its latest copy that came before the second grant, if there is one.
 func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 	if !first.Copied || first.Came <= second.At.Hi {
 		return first
@@ -48,8 +49,8 @@ func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 }
 
 // entryGone explains why a reentrant lock was free too early. A release freed the lock although the
-// owner had acquired it more often than it had released it, because the key's entry of an earlier
-// acquire had been lost or had expired.
+// owner had more acquires than releases, because the key's entry of an earlier acquire had been lost
+// or had expired.
 func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
 	h := rp.hold(first)
 	if h == nil || len(h.Nested) == 0 {
@@ -138,7 +139,7 @@ func rank(x, y *keyspace.Grant) int {
 	case x.Key == y.Key && x.Place == y.Place && (x.EndedBefore(y) || y.EndedBefore(x)):
 		return 4
 	case x.Key == y.Key && x.Place == y.Place && (x.Over != nil || x.End != nil):
-		return 3 // x was ended or overwritten, so the two are not shares of one count
+		return 3 // x ended or was overwritten: x and y do not share one counter of holders
 	case x.Key == y.Key && x.Place == y.Place:
 		return 2
 	case x.Key == y.Key:

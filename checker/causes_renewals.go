@@ -10,8 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// unrenewed explains how the watchdog failed its owner. The watchdog is not to blame if
-// the owner learnt of its grant too late, or was frozen when a renewal was due.
+// unrenewed explains why the renewals of the owner's watchdog did not keep the first grant alive; last is
+// the grant's last term. It returns false if the watchdog is not to blame: the owner's hold is unknown, the
+// owner learnt of its grant too late, or the owner was frozen when a renewal was due.
 func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
 	due := first.End.At
 	if last.Moved < 0 && due.Hi < last.Fair.Lo { // a jump of the node's clock ended the term early

@@ -12,8 +12,8 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// breakdowns maps the events that end a trial because the code under test broke down to their
-// causes.
+// breakdowns has the cause and the kind of fact for each event by which the code under test breaks down and
+// so ends the trial.
 var breakdowns = map[string]struct {
 	cause Cause
 	what  account.What

@@ -68,7 +68,8 @@ type tenure struct {
 	unsure map[string]bool
 }
 
-// certain reports whether an extension can have extended only this lease.
+// certain reports whether a successful extension extended this lease for certain, and not the lease of an
+// acquire of unknown outcome.
 func (t *tenure) certain() bool {
 	return !t.unsure[""] && !t.unsure[t.token] && (t.token != "" || len(t.unsure) == 0)
 }
@@ -94,7 +95,8 @@ func extensionsOf(pairs evidence.Pairing, modes bool) extensions {
 	return x
 }
 
-// entry processes the next entry, which belongs to p.
+// entry processes the next entry op, which belongs to the operation p. It updates the tenure t, and
+// collects grants and extensions in x.
 func (x *extensions) entry(t *tenure, p history.Pair, op history.Op) {
 	switch {
 	case op.F == history.FRelease && op.Type == history.Invoke:

@@ -43,16 +43,20 @@ func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 //     a share to other shares.
 //   - The acquire met a holder's grant in another place of the same node and did not end that
 //     grant. So that other place refused the acquire.
-//   - That other place is the lock. It was empty whenever a grant was made in it, unlike a record
-//     of the last owner. Its grant is no share in a count, unlike a fence.
+//   - That other place can be the lock: no acquire overwrote another client's grant there (acquires do
+//     so in a record of the last owner), and none added a share to other shares (acquires do so in a
+//     fence counter).
 //
 // A place is no record if a holder's release had no effect after another client had overwritten the
 // holder's value there. Such a place shows who owns the lock.
 //
-// So the key of a lock is never a record if refused clients overwrite it with SET XX: no grant but the
-// one in this key can have refused them. A client's own place in a queue is no record either, because
-// no other client had a grant there. A quorum of keys has no records, because each key carries a part
-// of the same grant.
+// A place is no record either if it holds a count and no acquire succeeded there by adding a share to
+// other shares or by overwriting another client's share: that count itself refused clients (isTheLock).
+//
+// Example: refused clients overwrite a lock's only key with SET XX. That key is no record, because no
+// other place can have refused them. A client's own place in a queue is no record either, because no
+// other client had a grant there. A quorum of keys has no records, because each key carries a part of
+// the same grant.
 //
 // A place is a record too if each owner leaves its name there for ever: see ownerRecords.
 func (rp *replay) records() map[keyspace.KeyPlace]bool {

@@ -209,8 +209,8 @@ type taking struct {
 	added   bool     // the acquire also changed the key in another way
 }
 
-// takings lists the acquires whose last change to a key took elements out of it, in order
-// of the log.
+// takings returns one entry for each acquire and key, if the acquire's last change to the key took elements
+// out of it. The entries are in order of the log.
 func (rp *replay) takings() []*taking {
 	type visit struct {
 		op  int

@@ -17,15 +17,17 @@ import (
 
 // rests reports whether the grant's release left the key there on purpose, and the key still stands for
 // that reason at the given time. A lock does this if it must not be taken again too soon (ShedLock's
-// lockAtLeastFor). The key then belongs to nobody, and keeps others out until it expires. rests is true if:
+// lockAtLeastFor). The key then belongs to nobody, and keeps others out until it expires, if it has a TTL.
+// rests is true if:
 //
 //   - The release succeeded.
-//   - The release set or removed the key's TTL, and did not make the key certainly last longer than every
-//     TTL before. A key that keeps its earlier TTL was not released, whatever its value.
-//   - The client has no standing grant in the same place from an attempt that was refused, or whose
-//     outcome is unknown. Otherwise the release may have left only that grant.
-//   - The grant is no share of a count that the release lowered to a number above zero. Such a release
-//     removed only its own share.
+//   - The key's expiry at that time was set or removed by the release. If set, it is not certainly later
+//     than every earlier expiry, or there was none. A key that keeps its earlier expiry was not released,
+//     whatever its value.
+//   - No acquire of this client that was refused, or whose outcome is unknown, has a grant standing in
+//     this place. Such a grant may be all that is left of the key.
+//   - The release did not lower a count in this place to a number above zero. Such a release gives back
+//     only its own share.
 func (rp *replay) rests(g *keyspace.Grant, at time.Duration) bool {
 	pos, ok := rp.lastByRelease(g, at)
 	if !ok {
@@ -57,8 +59,9 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 	return earlier && later
 }
 
-// lastByRelease looks at the commands of the grant's release before the given time. It returns the
-// place of the last one that changed the key without deleting the key.
+// lastByRelease returns the place of the last command of the grant's release that ran by the given time and
+// changed the key without deleting it. ok is false if there is no such command, if the release did not
+// succeed, or if the release lowered a count to a number above zero.
 func (rp *replay) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
 	if h := rp.hold(g); h != nil && h.ToWhy == account.ByRelease {
@@ -103,9 +106,9 @@ func (rp *replay) putBack(g *keyspace.Grant) bool {
 }
 
 // usurped returns a grant that shows that the client took over g's key, no later than seq; nil if there is
-// none, or if g is the client's own. It is another grant of g's acquire, in another place of the same key,
-// and a successful acquire of the client overwrote it. A client that takes over a key with several places,
-// such as a hash, may leave some of them unchanged, and later removes the whole key as its own.
+// none, or if g is the client's own. The returned grant is another grant of g's acquire, in another place of
+// the same key, which a successful acquire of the client overwrote. A client that takes over a key with
+// several places, such as a hash, may leave some places unchanged, and later remove the whole key as its own.
 func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 	for _, part := range rp.Of(g.Op) {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {

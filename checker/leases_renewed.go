@@ -144,9 +144,9 @@ func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
 }
 
 // renewedInstead explains a lease that its owner never renewed: from the grant until due, the owner kept
-// renewing other leases, which it had already released. There must be as many of these leases as the owner
-// ever renewed at the same time. places are the places of their renewals. ok is false if the log does not
-// show this.
+// renewing other leases, which it had already released. There must be at least as many of these leases as
+// the owner ever renewed at the same time. places are the places of their renewals. ok is false if the log
+// does not show this.
 func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
 	all := rp.renewalLog().byLease
 	if len(all[renewedLease{g.Op, g.Node}]) > 0 {

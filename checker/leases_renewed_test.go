@@ -47,7 +47,7 @@ func reasonOf(t *testing.T, recipe string, tale func(*story)) account.Fact {
 }
 
 // A client releases another lock, and its watchdog stops. The release is to blame for the next
-// renewal's absence only if it came before that renewal was due.
+// renewal's absence only if the release came before that renewal was due.
 func TestAReleaseIsBlamedForARenewalThatWasNotYetDue(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -101,8 +101,8 @@ func TestAReleaseIsNotBlamedForAFirstRenewalThatNeverCame(t *testing.T) {
 }
 
 // An owner does not renew the lease that it holds, but its watchdog still renews leases that were
-// released. The finding says that these were renewed instead only if the watchdog renewed as many
-// of them as it ever renewed at a time.
+// released. The finding says that the released leases were renewed instead only if the watchdog
+// renewed at least as many of them as it ever renewed leases at a time.
 func TestRenewalsOfReleasedLeasesAreToldWhereTheHeldOneHasNone(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -31,8 +31,8 @@ const linearLimit = 15 * time.Second
 // A violation names a minimal conflict: a set of operations that cannot all have happened,
 // whatever other operations happened. Without any one of them, the rest could have
 // happened. Without a violation, the result is Unknown if ctx or a time limit on the whole
-// verdict ended the search, if too many states were possible at one time, or if the sweep and
-// porcupine disagree. If no minimal conflict of a violation was found in time, Why says so.
+// verdict ended the search, if too many states were possible at one time, or if the two methods of
+// linear.Check disagree. If no minimal conflict of a violation was found in time, Why says so.
 func Linearizable(ctx context.Context, model string, e history.Evidence) Verdict {
 	o := byModel
 	o.judge = agreed(func(ctx context.Context, f *Case) Verdict {

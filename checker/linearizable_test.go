@@ -87,7 +87,8 @@ func TestNothingIsSaidToBeLinearizableThatWasNotDecided(t *testing.T) {
 	}
 }
 
-// tired is a context that is cancelled once its method Err has been called left times.
+// tired is a context whose Err returns nil for the first left.Load() calls, and context.Canceled from
+// then on.
 type tired struct {
 	context.Context
 	left *atomic.Int64

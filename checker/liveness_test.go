@@ -249,8 +249,8 @@ func TestLivenessBlockedUpToTTL(t *testing.T) {
 	})
 }
 
-// Readers share a key. A reader whose acquire got no reply may have prolonged the key's TTL,
-// and leaves an orphan then.
+// Readers share a key. A reader whose acquire got no reply may have prolonged the key's TTL. If so,
+// the reader leaves an orphan.
 func TestAReaderWhoWasNotAnsweredLeavesAnOrphan(t *testing.T) {
 	keys := []string{"lock:read", "lock:write"}
 	tales(t, []tale{{"behind another who could not give his back", "rw-two-keys", func(s *story) {

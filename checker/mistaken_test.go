@@ -139,8 +139,8 @@ func TestVerdictsThatWereMistaken(t *testing.T) {
 	})
 }
 
-// A release whose command never reached the node left an orphaned key. Its client hangs later,
-// while it holds another lock. This hang is not the cause.
+// A client's release left an orphaned key, since its command never reached the node. Later the client
+// hangs while it holds another lock. This hang is not the cause of the orphan.
 func TestAHangUnderAnotherLockExplainsNothing(t *testing.T) {
 	s := tell(t, "set-nx-ex-retry")
 	s.take(10, 0, "OK", "SET", "lock", "token-a", "EX", "1", "NX")

@@ -18,7 +18,7 @@ type orphan struct {
 	first  keyspace.Contact // the contact of the first client that was kept out
 	last   keyspace.Contact
 	kept   []int // the clients that were kept out
-	ops    []int // the first attempt of each of these clients that was kept out
+	ops    []int // for each of these clients: its first attempt that was kept out
 	cmds   []int // places of the commands with which these attempts met the key
 	// renewed is a renewal by a client without a hold. The key kept others out during the
 	// time that this renewal added.
@@ -33,8 +33,8 @@ type orphan struct {
 // An attempt of another client counts if all of these are true:
 //
 //   - The attempt was not granted while the orphan existed.
-//   - Orphans, and nothing else, refused the attempt on so many nodes that it would have reached its quorum
-//     without them.
+//   - Orphans, and nothing else, refused the attempt on enough nodes to deny it a quorum. Together with
+//     the nodes that granted the attempt, these nodes make up a quorum.
 //   - No living client believed that it held the lock when the orphans refused the attempt.
 //   - If the attempt's outcome is unknown, all its commands were answered.
 //
@@ -108,7 +108,7 @@ func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 
 // blocker is one orphan that an attempt met.
 type blocker struct {
-	of      int // the operation whose grant became the orphan
+	of      int // the operation whose grant became the orphan; negative if no operation made the grant
 	grant   *keyspace.Grant
 	contact keyspace.Contact
 }
@@ -170,8 +170,8 @@ func goneBy(g *keyspace.Grant, t time.Duration) bool {
 	return g.End != nil && g.End.At.Hi <= t
 }
 
-// lapsedBeside reports whether the grant had lapsed by its node's clock while another
-// grant in the same key had not lapsed and kept the acquire out.
+// lapsedBeside reports whether the grant had lapsed by its node's clock, while another place of the key
+// had a grant that had not lapsed and whose mode excludes the acquire's.
 func (rp *replay) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pair) bool {
 	return g.Place != "" && rp.lapsedByNode(g, m.At.Lo) && slices.ContainsFunc(m.On, func(other *keyspace.Grant) bool {
 		return other.Place != g.Place && !compatible(other.Mode, p.Invoke.Mode) && !rp.lapsedByNode(other, m.At.Lo)

@@ -114,8 +114,8 @@ func (rp *replay) outlived(t *keyspace.Term, now time.Duration) (claimed time.Du
 
 // staleTime judges a grant in a lock that judges by clients' clocks. The key holds a time
 // of the owner's clock, and other clients compare this time with their own clocks. If no
-// clock was wrong, the grant is not overdue: a client that met it late may have lost a race
-// for it.
+// clock was wrong, the grant is not overdue: a client that met the grant late may have lost a
+// race to take it over.
 func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) overdue {
 	claimed := max(rp.Claims.Recovery, rp.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10

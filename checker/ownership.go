@@ -154,8 +154,8 @@ func (rp *replay) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
 }
 
 // sharesReading reports whether a reader's acquire struck another reader's grant without
-// removing it. Such a lock keeps one record for all readers. This is a race of its
-// protocol, which exclusion reports.
+// removing the grant. A lock with such acquires keeps one record for all readers. The strike is
+// a race of the lock's protocol, and the oracle exclusion reports it.
 func (rp *replay) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
 	p, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op)
 	return isAcquire && s.Kind != keyspace.Removal && compatible(g.Mode, p.Invoke.Mode)

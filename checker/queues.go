@@ -14,8 +14,8 @@ import (
 // turn comes.
 
 // onlyWaited reports whether the strike removed an entry that had not yet brought its client the lock. The
-// removal came before the client's hold began, and the client asked again within the same acquire. In
-// addition, one of two things is true:
+// removal came before the client's hold began, and after the removal the same acquire sent another command
+// to the node. In addition, one of two things is true:
 //
 //   - At the removal, the entry stood behind another client's entry in a list or a sorted set, and the
 //     lease of that other entry had not ended by its node's clock. Afterwards the client got another grant
@@ -57,11 +57,11 @@ func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 func (rp *replay) isPassage(g *keyspace.Grant) bool { return rp.passages()[g.Key] }
 
 // passages returns the keys out of which acquires take their own entries before they succeed, such
-// as queues in keys of their own. No hold rests on such a key: each successful acquire that put
-// something there took it out again, on the node on which it got in, and kept a grant in another
-// key. A string that several clients set, one after another, is no queue: it guards the acquires
-// against each other. In a quorum no key is a passage, since acquires also take back grants that are
-// useless to them.
+// as queues in keys of their own. No hold rests on such a key: on the node that granted the lock, each
+// successful acquire took its entry out of the key again and kept a grant in another key. A string
+// that several clients set, one after another, is no queue: it guards the acquires against each
+// other. In a quorum no key is a passage, since acquires also take back grants that are useless to
+// them.
 func (rp *replay) passages() map[string]bool {
 	if rp.passing != nil {
 		return rp.passing
@@ -187,7 +187,6 @@ func inLine(k *history.KeyContent) (line []string) {
 	return line
 }
 
-// score returns the score of a member of a sorted set.
 func score(f history.Field) float64 {
 	n, err := strconv.ParseFloat(string(f.Value), 64)
 	if err != nil {

@@ -108,8 +108,8 @@ func handsOn(s *story) {
 	s.named(30, 31, 1, "t1", "c1")
 }
 
-// A key with the last owner's name is nobody's grant, since the lock does not depend on it. This is
-// different if releases go by that name.
+// A key with the last owner's name is nobody's grant, since the lock does not depend on that key. If
+// the release reads the name, the lock does depend on the key, and to overwrite the name is a violation.
 func TestTheLastOwnersNameIsNobodysGrant(t *testing.T) {
 	tales(t, []tale{
 		{"the lock was lost in a failover", "set-nx-px", func(s *story) {

@@ -52,7 +52,7 @@ type nesting struct {
 	releases   map[string][]history.Pair // by lock, in order of invocation
 	attempts   []history.Pair            // all acquires
 	unanswered map[int]bool              // operations with a command that got no reply
-	nodeEvents []time.Duration           // when a node may have lost data, or a clock that the lock goes by was set
+	nodeEvents []time.Duration           // when a node may have lost data, or a clock that the lock depends on was set
 	parted     []evidence.Interval       // periods with two primaries
 }
 
@@ -176,10 +176,9 @@ func (n nesting) lived(acquire *history.Op) time.Duration {
 	return until
 }
 
-// ended returns the earliest time at which a key was seen to lose the hold's grant, or Never. A late
-// command of any operation may have removed the grant, even one sent after its operation was over. Removals
-// by an operation p do not count if but(p) is true. An overwritten value is no end, since its owner still
-// profits from the key.
+// ended returns the earliest time at which a grant of the hold was seen to end, or Never. Every end counts,
+// whatever caused it, except an end by a command of an operation p for which but(p) is true. A grant that
+// was only overwritten has not ended, because its key still keeps other clients out.
 func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 	at := Never
 	for _, g := range n.keys.Of(n.pairs.Find(h.Acquire).Invoke.Index) {
@@ -285,9 +284,9 @@ func (n nesting) freedEarly(h Hold) []Finding {
 }
 
 // deniedEarly finds releases of h that failed with "not held" although the lock was
-// definitely held: an earlier release must have undone more than one acquire. If a release
-// was seen to remove the key itself, its failure proves nothing: the client had lost the
-// reply and sent the command again.
+// definitely held: an earlier release must have undone more than one acquire. If the failed
+// release itself was seen to remove the key, its failure proves nothing: the client had lost
+// the reply and sent the command again.
 func (n nesting) deniedEarly(h Hold) []Finding {
 	if len(h.Nested) == 0 {
 		return nil

@@ -128,8 +128,8 @@ func updateLostBy(s *evidence.Section, t evidence.Touch) (lost bool, read eviden
 
 // torn finds reads that returned a pair of unequal values while the writer of the pair was still in its
 // critical section. A writer that crashed, or stopped because it lost its lease, may leave unequal
-// values under any lock. torn skips writers whose sections are in reported, and adds those that it
-// finds.
+// values under any lock. torn skips writers whose sections are in reported, and adds the sections of
+// the writers that it finds.
 func torn(byLock map[string][]evidence.Touch, reported map[*evidence.Section]bool) []Finding {
 	var findings []Finding
 	for _, ts := range sortedByLock(byLock) {

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// A bug is a mistake that one of the two checkers of exclusion, sweep or porcupine, could make: it
-// misreads the evidence in one respect.
+// A bug is a mistake that one of the two checkers of exclusion, sweep or porcupine, could make: the
+// checker misreads the evidence in one respect.
 type bug struct {
 	name    string
 	claims  history.Claims

@@ -13,16 +13,16 @@ import (
 // This file explains waits for a free lock: no node has a key of the lock, and yet no
 // client gets it.
 
-// oftenEnough is the number of commands that each client must send in vain for a free lock.
-// A single command that came at the wrong moment proves nothing.
+// oftenEnough is the number of commands in vain for a free lock after which a client need not wait for
+// its turn: see untaken. A single command that came at the wrong moment proves nothing.
 const oftenEnough = 3
 
 // untaken completes a finding about clients that never got a lock although it was free for long enough.
 // A lock is free while no client believes that it holds the lock and no node has a key of the lock. ok is
 // true if all of this was seen:
 //
-//   - The lock was free for at least turn, the time in which every client gets a turn. If each client
-//     sent at least oftenEnough commands for the lock, the recovery time suffices.
+//   - The lock was free for at least the time turn, which is the recovery time plus a turn for every
+//     client. If each client sent at least oftenEnough commands for the lock, the recovery time suffices.
 //   - Every command for the lock that these clients sent in this time got a reply and changed no key, and
 //     its node was able to serve it.
 //   - Some client got the lock in the trial, and nothing suggests that the lock is kept elsewhere.

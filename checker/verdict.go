@@ -266,10 +266,8 @@ func Judged(oracle string, r Result, reasons ...account.Fact) Verdict {
 	return v
 }
 
-// unknown returns the verdict Unknown with its reason.
 func unknown(why account.Fact) Verdict { return Verdict{Result: Unknown, Reasons: []account.Fact{why}} }
 
-// notApplicable returns the verdict NotApplicable with its reason.
 func notApplicable(why account.Fact) Verdict {
 	return Verdict{Result: NotApplicable, Reasons: []account.Fact{why}}
 }

@@ -61,7 +61,7 @@ type takeover struct {
 	winners   int           // number of clients that replaced the dead client's time
 }
 
-// takeovers sums up several takeovers. two counts the trials with more than one winner.
+// takeovers sums up the takeovers of several trials. two counts the trials with more than one winner.
 type takeovers struct {
 	moved                                      []int64
 	trials, contested, cleared, ownerless, two int
@@ -108,7 +108,6 @@ func runGetsetLoser(ctx context.Context, l lab) (result Result, err error) {
 	return result, nil
 }
 
-// count returns 1 for true and 0 for false.
 func count(is bool) int {
 	if is {
 		return 1
@@ -237,7 +236,6 @@ func readTakeover(w wire) (t takeover) {
 	return t
 }
 
-// is reports whether the command has the given name.
 func is(c history.Command, name string) bool { return strings.EqualFold(string(c.Args[0]), name) }
 
 // wins reports whether the first command, a GETSET, won the takeover. If so, the client's next command

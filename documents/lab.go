@@ -20,7 +20,6 @@ type lab struct {
 	seed uint64
 }
 
-// real reports whether the testbed runs on real time.
 func (l lab) real() bool { return trial.RealTime(l.tb) }
 
 // lockName is the name of the lock in every experiment.
@@ -45,7 +44,6 @@ func (l lab) world(ctx context.Context, s testbed.Setup, body func(context.Conte
 	return w, err
 }
 
-// handle returns a client's handle on the lock of a recipe.
 func handle(r locks.Recipe, c testbed.Client, ttl time.Duration) (locks.Lock, error) {
 	maker, err := r.New(c.Locks())
 	if err != nil {
@@ -54,7 +52,6 @@ func handle(r locks.Recipe, c testbed.Client, ttl time.Duration) (locks.Lock, er
 	return maker(lockName, ttl)
 }
 
-// recipe returns the registered recipe with this id, or an error if there is none.
 func recipe(id string) (locks.Recipe, error) {
 	r, ok := locks.ByID(id)
 	if !ok {

@@ -118,7 +118,6 @@ func tried(err error) (string, error) {
 	return "", err
 }
 
-// attempt makes one attempt and names its outcome.
 func attempt(ctx context.Context, l locks.Lock) (string, error) {
 	_, err := l.TryLock(ctx)
 	return tried(err)

@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// renewal measures two statements about watchdogs. D0: with a watchdog, slow holders lose the lock
-// less often. D3: a watchdog that keeps the lock of a slow holder also keeps the lock of a hung
-// holder.
+// renewal measures, with and without renewal, how often a slow holder shares its lock and how long a hung
+// holder keeps it. Items of D0, D2 and D3 cite the figures. D0, for example, says that with a watchdog a slow
+// holder loses its lock less often.
 var renewal = Experiment{
 	ID:   "renewal",
 	Asks: "How often does a slow holder share its lock, and how long does a hung one keep it, with and without renewal?",

@@ -194,7 +194,7 @@ func (u usage) overlaps() int {
 	return n
 }
 
-// between counts the grants in a span of time.
+// between counts the grants at from or later, but before to.
 func (u usage) between(from, to time.Duration) int {
 	n := 0
 	for _, g := range u.grants {

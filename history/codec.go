@@ -171,7 +171,6 @@ func JSONProblem(err error, text []byte) error {
 	return err // a type's own UnmarshalJSON made this error: its message is plain already
 }
 
-// jsonProblem is a decoder's error in plain words.
 type jsonProblem struct {
 	text string
 	err  error

@@ -48,7 +48,6 @@ func Compare(a, b Evidence) *Difference {
 	return nil
 }
 
-// comparer compares two runs, entry by entry.
 type comparer struct {
 	there, back map[string]string // words of the first run to those of the second, and back
 	drawn       [][2]string       // pairs of corresponding random words

@@ -34,8 +34,8 @@ func (l *entryLines) unmarshal(line []byte, v any) error {
 	return json.Unmarshal(line, v)
 }
 
-// decode decodes a line exactly as encoding/json would. It returns false, and a meaningless entry,
-// if the line needs encoding/json, for example to report an error.
+// decode decodes a line of simple form, with the result that encoding/json would give. For any other line
+// ok is false and e is meaningless: encoding/json then decodes the line, or reports its error.
 func (l *entryLines) decode(line []byte) (e Entry, ok bool) {
 	n := &l.numbers
 	p := plainJSON{text: line}

@@ -7,7 +7,7 @@ import "time"
 type Impact struct {
 	// At is the moment at which the fault struck.
 	At Moment `json:"at"`
-	// From is when the fault began, and For its duration; 0 for an instantaneous fault.
+	// From is when the fault began, and For is its duration. Both are 0 for an instantaneous fault.
 	From time.Duration `json:"from,omitempty"`
 	For  time.Duration `json:"for,omitempty"`
 	// Until is the moment at which a client reached the point that ended the fault; nil if the
@@ -34,7 +34,7 @@ type Impact struct {
 	// read that clock (TIME): then the keys' values may be deadlines.
 	Read int `json:"read,omitempty"`
 
-	// Keys is the fate of the keys at stake.
+	// Keys are the fates of the keys at stake.
 	Keys []KeyFate `json:"keys,omitempty"`
 	// Handover says how another node took over a place or keys; nil if none did.
 	Handover *Handover `json:"handover,omitempty"`
@@ -47,8 +47,8 @@ type Moment struct {
 	// Step is the step of the client's body ("acquire"); "" if the plan gives a time
 	// instead.
 	Step string `json:"step,omitempty"`
-	// Node, N and When locate the command: the N-th of the step on Node; N = 0 is the
-	// step's beginning.
+	// Node, N and When locate the command: it is the N-th command of the step on Node. N = 0 is
+	// the step's beginning, without a command.
 	Node string `json:"node,omitempty"`
 	N    int    `json:"n,omitempty"`
 	When When   `json:"when,omitempty"`

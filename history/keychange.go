@@ -43,7 +43,7 @@ type ChangedBy string
 
 // Causes of changes.
 const (
-	ByCommand     ChangedBy = "command"     // a client's command, a script or transaction as a whole
+	ByCommand     ChangedBy = "command"     // a client's command; a script or a transaction counts as one
 	ByExpiry      ChangedBy = "expiry"      // the node removed the key because its TTL was over
 	ByEviction    ChangedBy = "eviction"    // the node evicted the key for lack of memory
 	ByRestart     ChangedBy = "restart"     // the node restarted with the data that it had kept

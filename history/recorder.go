@@ -118,7 +118,7 @@ func (r *Recorder) Event(op Op) (Op, error) {
 
 // End records an event of the nemesis as the history's last entry. The entry's time is the parameter at, or
 // the previous entry's time if that is later; the clock is not read. Later entries, and a second End, are
-// refused with ErrSealed.
+// refused with ErrSealed. Any other error is that of Err.
 func (r *Recorder) End(op Op, at time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,8 +131,9 @@ func (r *Recorder) End(op Op, at time.Duration) error {
 	return r.err
 }
 
-// Crash records that a client stops for ever, and seals the client in the same moment:
-// its later entries are refused with ErrSealed.
+// Crash records that a client stops for ever, and seals the client in the same moment: its later
+// entries are refused with ErrSealed. A second Crash, or one after End, also fails with ErrSealed. Any
+// other error is that of Err.
 func (r *Recorder) Crash(client int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +153,7 @@ func (r *Recorder) Ops() []Op {
 	return slices.Clip(r.ops)
 }
 
-// Err returns the first error of writing to the stream. Ops has all entries even then.
+// Err returns the first error of writing to the stream. Ops returns all entries even after an error.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -152,8 +152,8 @@ type Timing struct {
 	Delay time.Duration `json:"delay,omitempty"`
 	Arm   *Trigger      `json:"arm,omitempty"`   // must be reached before Point counts
 	Point *Trigger      `json:"point,omitempty"` // begins the fault when reached; nil = at once
-	// For is the fault's duration. If Until is set, the fault lasts at least For, then
-	// ends Linger after a client reaches Until, or at Limit if none does.
+	// For is the fault's duration. If Until is set, the fault lasts at least For. It then ends
+	// Linger after a client reaches Until. If no client does, it ends Limit after its beginning.
 	For    time.Duration `json:"for,omitempty"`
 	Until  *Trigger      `json:"until,omitempty"`
 	Linger time.Duration `json:"linger,omitempty"`

@@ -67,7 +67,7 @@ func readProxies(t *testing.T) []proxy {
 // name and the port that it announces, and the port on which it serves.
 type member struct{ service, name, port, serves string }
 
-// members returns the nodes and Sentinels of the replicated group, but no master. reaches reports
+// members returns the nodes and Sentinels of the replicated group, sorted by service. reaches reports
 // whether one member must reach another.
 func members(c compose) (all []member, reaches func(from, to member) bool) {
 	ports := map[string]string{"/lab/node.sh": "6379", "/lab/sentinel.sh": "26379"}

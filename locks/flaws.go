@@ -10,7 +10,6 @@ const (
 	redisClock  = `redis.io, "Distributed Locks with Redis": "Disclaimer about consistency": Redis counts lives by no monotonic clock`
 )
 
-// flaws joins groups of flaws into one list.
 func flaws(groups ...[]Flaw) []Flaw { return slices.Concat(groups...) }
 
 // under declares one flaw for each oracle; the flaws differ only in the oracle. Every complete run
@@ -173,8 +172,8 @@ func prolongedKey() []Flaw {
 		redisClock, "liveness")
 }
 
-// staleTime returns the flaw of a lock whose key holds a time by its owner's clock. It needs two
-// faults at once: the owner's clock was ahead, and the owner does not release the key.
+// staleTime returns the flaw of a lock whose key holds a time by its owner's clock. The flaw needs
+// two faults at once: the owner's clock was ahead, and the owner does not release the key.
 func staleTime(document string) []Flaw {
 	return may([]string{"client-skew"}, under([]string{mixed}, "client-clock", Bug,
 		"A dead holder whose clock was far ahead left a time in the key, which keeps others out until their own clocks show it; Redis could have counted the time.",

@@ -13,9 +13,9 @@ import (
 )
 
 // getset is D1's first Java version. The key holds the end of the holder's lease by the holder's
-// clock, plus a second. A client that finds a time in the past there writes its own with GETSET. It
-// has won if GETSET returns the time that it found before. The key also expires, unless EXPIRE is
-// lost.
+// clock, plus a second. A client that finds a past time there writes its own time with GETSET. The
+// client has won if GETSET returns the time that the client found before. The key also expires,
+// unless EXPIRE is lost.
 //
 // The client reads its clock once, before the first command. So a client that is frozen just after
 // the reading writes a time that has passed, and another client takes the lock over at once. The
@@ -23,7 +23,7 @@ import (
 // the loser's GETSET overwrites the winner's time and clears the key's expiry. The bare DEL does not
 // check the owner.
 //
-// If EXPIRE fails, the outcome is unknown, because the key holds our time. Unlock returns
+// If EXPIRE fails, the outcome is unknown, because the key holds the client's time. Unlock returns
 // ErrNotHeld if DEL replies 0.
 type getset struct {
 	polling

@@ -52,8 +52,8 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// loseReply lets the client's n-th command on the first node run, counted from 1 and from now on, and
-// loses the reply.
+// loseReply loses the reply to the n-th command that the client sends to the first node from now on,
+// counted from 1. The command itself runs.
 func loseReply(c *Client, n int) {
 	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
 		err := send()

@@ -8,9 +8,9 @@ import (
 )
 
 // Results of TryLock and Unlock other than success. Any other error means that the outcome is
-// unknown: the command may or may not have run. Some documents ignore the reply to a release. Their
-// recipes ignore it too: a nil from their Unlock does not prove that the lock was released. The
-// comment of such a recipe says so.
+// unknown: the command may or may not have run. Some documents ignore the reply to a release. The
+// recipes of these documents ignore the reply too: a nil from their Unlock does not prove that the
+// lock was released. The comment of such a recipe says so.
 var (
 	// ErrBusy: not acquired. Usually somebody else holds the lock; a grant that came too late, or
 	// from too few nodes, is ErrBusy too. ErrBusy is certain unless the error is also ErrPresumed.
@@ -51,7 +51,7 @@ type Lease struct {
 	// Fence is the fencing token, greater than the tokens of all earlier grants; 0 = none.
 	Fence int64
 	// Deadline is when the holder must stop relying on the lock, an instant on the client's own wall
-	// clock (Client.Now). The zero time means that the holder relies on it until the release.
+	// clock (Client.Now). The zero time means that the holder relies on the lock until the release.
 	Deadline time.Time
 	// Monotonic: Deadline is an instant of time.Now instead, on the client's monotonic clock.
 	// Nobody can set that clock wrong.

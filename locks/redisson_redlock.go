@@ -182,9 +182,9 @@ func (l *redissonRedlock) rlocks(lease time.Duration) []*redisson {
 	return all
 }
 
-// ask is the library's tryLock of one RLock, and reports whether it was granted. If wait is
-// positive, ask waits for a busy lock. If no reply comes in time, ask releases the lock. If the
-// connection breaks, ask does not release it.
+// ask is the library's tryLock of one RLock, and reports whether the node granted the lock. If wait
+// is positive, ask waits for a busy lock. If no reply comes in time, ask releases the lock. If the
+// connection breaks, ask does not release the lock.
 func (l *redissonRedlock) ask(ctx context.Context, lock *redisson, wait time.Duration) bool {
 	var err error
 	if wait > 0 {

@@ -25,8 +25,8 @@ func init() {
 }
 
 // newRedissonRenewsEachLease makes Redisson's RLock with the watchdog as D3 words it. With a
-// default lease of 30 s, the watchdog checks "every 30 s" whether the lock was released. If it was
-// not, the watchdog prolongs the lock.
+// default lease of 30 s, the watchdog checks "every 30 s" whether the lock was released. If the lock
+// is still held, the watchdog prolongs it.
 //
 // The flaw: every renewal races the key's expiry. The client sends the first renewal a whole lease
 // after it got the grant's reply. When the renewal reaches the node, the key's lease has been over

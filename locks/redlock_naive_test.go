@@ -145,7 +145,6 @@ func awaitWatchdog(t *testing.T, l *redlockNaive) {
 	})
 }
 
-// panics reports whether do panics.
 func panics(do func()) (panicked bool) {
 	defer func() { panicked = recover() != nil }()
 	do()

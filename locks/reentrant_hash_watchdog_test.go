@@ -24,7 +24,7 @@ func timerOf(l Lock) *watchdog {
 	return nil
 }
 
-// renewing lists the recipes whose watchdog checks the owner, each with the command of a renewal.
+// renewing lists the recipes whose watchdog checks the owner.
 var renewing = []struct {
 	recipe string
 	ttl    time.Duration

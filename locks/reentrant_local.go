@@ -45,8 +45,9 @@ func reenteredLocally(outlasting ...string) []Flaw {
 		under(outlasting, "lease-outlived", Bug,
 			"Re-entry counts in the client's memory and never asks Redis: after the key has expired, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy"),
-		// While there are two primaries, the checker does not know who holds the lock, so it calls no
-		// re-entry wrong. But just after the second primary has appeared, it may still know.
+		// Under split-brain the flaw need not show: while there are two primaries, the checker does not
+		// know who holds the lock, and calls no re-entry wrong. Just after the second has appeared, it
+		// may still know.
 		may([]string{"node-restart", "split-brain"}, under([]string{"failover", "eviction"}, "server-lost-key", Bug,
 			"Re-entry counts in the client's memory and never asks Redis: after the node has lost the key, the owner re-enters a lock that another holds.",
 			"D3, reentrant lock: a count greater than zero is all that is asked", "reentrancy")),

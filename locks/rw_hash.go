@@ -80,8 +80,8 @@ const (
 // rwHashReader is an rwHash that clients acquire for reading.
 type rwHashReader struct{ *rwHash }
 
-// hashRead lets a reader in and returns 1. It returns 0 if the hash has a writer's time of the last
-// ARGV[2] ms.
+// hashRead lets a reader in and returns 1. It returns 0 if the hash has a writer's time that lies at
+// most ARGV[2] ms in the past, or in the future.
 // KEYS[1] is the lock. ARGV, all in milliseconds: [1] now by the client's clock, [2] a write's
 // TTL, [3] the key's TTL.
 var hashRead = newScript("hash-read", `
@@ -93,8 +93,9 @@ redis.call("HSET", KEYS[1], "read", ARGV[1])
 redis.call("PEXPIRE", KEYS[1], ARGV[3])
 return 1`)
 
-// hashWrite sets the writer's time and returns 1. It returns 0 if the hash has a writer's time of
-// the last ARGV[2] ms, or a reader's time of the last ARGV[4] ms.
+// hashWrite sets the writer's time and returns 1. It returns 0 if the hash has a writer's time that
+// lies at most ARGV[2] ms in the past, or a reader's time that lies at most ARGV[4] ms in the past.
+// A time in the future counts too.
 // KEYS[1] is the lock. ARGV, all in milliseconds: [1] now by the client's clock, [2] a write's
 // TTL, [3] the key's TTL, [4] a read's TTL.
 var hashWrite = newScript("hash-write", `

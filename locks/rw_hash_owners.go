@@ -57,7 +57,8 @@ type rwHashOwnersReader struct{ *rwHashOwners }
 // ownersEnter returns 1 if it lets the caller in, else 0. It lets a reader in unless a writer is
 // in, and a writer unless any client is in. A reader's field is named by its token; the writer's
 // field is "write". Each field's value is the deadline, by this node's clock, and the token. A
-// successful entry removes expired fields, and gives the hash the same deadline as its new field.
+// successful entry removes expired fields, and gives the hash the same deadline as its new field. So all
+// clients need the same lease time: one with a shorter lease would shorten the other readers' leases.
 // KEYS[1] is the lock, ARGV[1] read or write, ARGV[2] the token, ARGV[3] the lease in milliseconds.
 var ownersEnter = newScript("owners-enter", `
 local time = redis.call("TIME")

@@ -29,7 +29,7 @@ func TestSetNXPXWaitOnTheWire(t *testing.T) {
 	loadScripts(t, c, compareAndDelete)
 	a, b := newLock(t, "set-nx-px-wait", c, time.Minute), newLock(t, "set-nx-px-wait", newClient(t, 1), time.Minute)
 	var lease Lease
-	var token string // of b's attempt, in the step that makes it; in other steps "": a's token counts
+	var token string // b's token in the step "busy"; in the other steps "", which stands for a's token
 	steps := []struct {
 		name string
 		do   func() error

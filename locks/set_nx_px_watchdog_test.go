@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// dogOf returns the watchdog of a lease.
 func dogOf(l Lock, lease Lease) *watchdog {
 	w := l.(*setNXPXWatchdog)
 	w.mu.Lock()

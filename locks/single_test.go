@@ -255,8 +255,8 @@ func topLevel(commands []string) int {
 	return n
 }
 
-// checkUnheard checks the error of an operation whose reply was lost. The outcome must be unknown. But
-// a silent recipe must return the argument made, the result that it makes up.
+// checkUnheard checks the error of an operation whose reply was lost. The error must say that the outcome
+// is unknown. A recipe listed in silent instead makes up a result, which must be the argument made.
 func checkUnheard(t *testing.T, recipe string, err, made error) {
 	t.Helper()
 	if !slices.Contains(silent, recipe) {

@@ -66,7 +66,6 @@ func virtualClient(t *testing.T, n *virtualNode) *Client {
 	return &Client{ID: "c0", Nodes: []redis.UniversalClient{node}, Now: time.Now, Rand: rand.Reader, Context: t.Context()}
 }
 
-// errNotVirtual is the error of a command that the virtual node does not know.
 var errNotVirtual = errors.New("the virtual node does not know this command")
 
 func (n *virtualNode) answer(cmd *redis.Cmd) error {
@@ -162,7 +161,6 @@ func (n *virtualNode) set(key, value string, life []string, unit time.Duration) 
 	return nil
 }
 
-// count returns how many commands of that name ran.
 func (n *virtualNode) count(name string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

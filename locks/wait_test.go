@@ -10,7 +10,7 @@ import (
 )
 
 // scripted is a Lock whose attempts return the errors in results, one after another; further attempts
-// return the last one. It records the times of the attempts, counted from start.
+// return the last error. The Lock records the times of the attempts, counted from start.
 type scripted struct {
 	results []error
 	times   []time.Duration

@@ -107,11 +107,13 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// renewalFailed returns the flaws that show when the watchdog ended or renewed too late, while its
-// holder still believes that it has the lock. By chance they also show under other faults: the client
-// or a node freezes, or a node dies or is replaced, just when a renewal is due; a renewal's reply is
-// lost; connections are reset for longer than a lease and the critical section outlasts the last
-// renewal.
+// renewalFailed returns the flaws that show when the watchdog ended or renewed too late, while the
+// holder still believes that it has the lock. By chance the flaws also show under other faults:
+//
+//   - The client or a node freezes, or a node dies or is replaced, just when a renewal is due.
+//   - A renewal's reply is lost.
+//   - Connections are reset for longer than a lease, and the critical section outlasts the last
+//     renewal.
 func renewalFailed(kind Kind, why, source string, faults ...string) []Flaw {
 	return may([]string{"partition-replies", "reset", "client-pause", "node-pause", "node-restart", "failover", "split-brain"},
 		under(faults, "renewal-failed", kind, why, source, "exclusion", "resource"))

@@ -40,7 +40,7 @@ func (w World) disturbances() []Fault {
 	})
 }
 
-// suits returns the topologies in which f can strike recipes like the world's. A fault that
+// suits returns the topologies in which f can strike a recipe that runs in this world. A fault that
 // strikes a single node can also strike a primary.
 func (w World) suits(f Fault) []testbed.Topology {
 	if w.Topology == testbed.Independent {
@@ -53,7 +53,7 @@ func (w World) suits(f Fault) []testbed.Topology {
 	return suits
 }
 
-// drawnMixes draws one plan of chaos from r.
+// drawnMixes returns one plan, or none if no fault can strike.
 func drawnMixes(w World, r *rand.Rand) []Plan {
 	m := mixer{World: w, r: r, samples: map[string][]Action{}}
 	var able []Fault
@@ -155,7 +155,7 @@ type mixer struct {
 	r          *rand.Rand
 	samples    map[string][]Action // by fault: actions from that fault's plans
 	durability testbed.Durability
-	pace       time.Duration // average pause between two actions of a track, without a fixed TTL/20
+	pace       time.Duration // the average pause between two actions of a track is pace plus TTL/20
 	most       int           // maximum number of actions on a track
 	mortal     []int         // clients that a deadly action may still strike
 	alive      []int         // clients that no deadly action strikes so far

@@ -16,7 +16,6 @@ type drawing struct {
 	moves []move
 }
 
-// draw returns an empty drawing.
 func (w World) draw() *drawing { return &drawing{World: w} }
 
 // add adds a move at each spot. The move strikes the first client to get there; shape

@@ -156,8 +156,8 @@ func drawnFailovers(w World, r *rand.Rand) []Plan {
 }
 
 // elections returns the drawn failovers where nodes elect the primary. The client that holds the
-// lock at the loss has often released it before the election is over. But all writes to the old
-// primary after the vote are lost.
+// lock at the loss has often released it before the election is over. An outvoted primary shows more:
+// it serves clients during the election, and all writes to it after the vote are lost.
 func (w World) elections() []move {
 	var moves []move
 	add := func(m move) {

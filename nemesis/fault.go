@@ -219,7 +219,6 @@ const (
 	ExpiredBefore    Want = "expired-before"    // keys expire before a restarted node serves again
 )
 
-// wants has the sentence for each Want.
 var wants = map[Want]func(Unsupported) string{
 	WrongNodes:       func(u Unsupported) string { return fmt.Sprintf("it cannot strike %s nodes", u.Nodes) },
 	NoTopology:       func(u Unsupported) string { return fmt.Sprintf("the testbed has no %s topology", u.Topology) },

@@ -19,7 +19,6 @@ type shown struct {
 	history.Evidence
 }
 
-// violates reports whether the trial violates the oracle, with this cause.
 func (s shown) violates(t *testing.T, oracle string, cause checker.Cause) bool {
 	v := checker.OracleNamed(oracle).Judge(t.Context(), s.Evidence)
 	return v.Result == checker.Violated && slices.ContainsFunc(v.Findings, func(f checker.Finding) bool { return f.Cause == cause })

@@ -72,9 +72,9 @@ func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	return name, key
 }
 
-// clients returns the clients that the action strikes: its Others without the struck client or, if
-// it has no Others, only the struck client. The struck client is the one that reached Point or, if
-// the action has no Point, its Client.
+// clients returns the clients that the action strikes. These are its Others, except the action's own
+// client: the client that reached Point or, without a Point, Client. Without Others, the own client
+// alone is struck; the result is nil if that is NoClient.
 func (s *injection) clients() []int {
 	if len(s.action.Others) == 0 {
 		if s.client == history.NoClient {
@@ -249,8 +249,8 @@ func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed
 	return n.Reset(ctx, l)
 }
 
-// noticeable is a duration: if the harness holds a client for that long or longer, the history
-// records a stall.
+// noticeable is the minimum time for which the harness must hold a client before stalled records a stall.
+// killAsync also waits at most this long for a death.
 const noticeable = time.Millisecond
 
 // stalled records how long the harness held a client at a point while the harness struck or healed.

@@ -40,7 +40,7 @@ func (s slow) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	}, err
 }
 
-// The time that the harness needs to inject and heal a fault must not count against clients. So no
+// The time that the harness needs to inject and heal a fault must not count against clients. Either no
 // client waits meanwhile, or the history records the wait, or the wait is part of a fault that
 // freezes the client anyway.
 func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {

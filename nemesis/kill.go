@@ -72,7 +72,7 @@ func (s *injection) killAsync(ctx context.Context, node string) (*death, error) 
 	return d, nil
 }
 
-// kill kills a node. It calls told when the death is recorded.
+// kill waits until the node is dead. It calls told when the death is recorded.
 func (s *injection) kill(ctx context.Context, node string, told func()) error {
 	err := s.env.(testbed.Nodes).Kill(ctx, node, func() error {
 		if err := s.event(history.Op{Client: history.NoClient, F: history.FNodeDown, Node: node}); err != nil {

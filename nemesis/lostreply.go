@@ -28,8 +28,8 @@ func drawnLostReplies(w World, r *rand.Rand) []Plan {
 		d.add(spots, idea+", its client is not told", func(m *move) {
 			m.Direction, m.For = testbed.Downstream, w.brief()
 			w.reach(&m.Action)
-			// The next action waits for a lease: so long a grant that its client never heard of keeps
-			// others out.
+			// The next action waits for a lease, since a grant that its client never heard of keeps other
+			// clients out until it expires.
 			m.gap = w.TTL + w.TTL/10
 		})
 	}

@@ -71,7 +71,7 @@ func (w World) stayAway(a *Action) {
 	}
 }
 
-// restart restarts the killed nodes.
+// restart waits for the deaths of the killed nodes, and restarts each node that died.
 func (s *injection) restart(ctx context.Context, before snapshot, killed []*death) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, healing)
 	defer cancel()
@@ -283,9 +283,9 @@ func (w World) sharing(node string) []int {
 	return clients
 }
 
-// namedRestarts kills and restarts nodes at each spot. The nodes come back with no keys. Where that
-// can make a difference, other schedules bring them back with their keys of a second ago or, for a
-// release, with all keys.
+// namedRestarts kills and restarts nodes at each spot. The nodes come back with no keys. At spots where
+// a key exists, other schedules bring the nodes back with their keys of a second ago. At the first
+// command of a release, still others bring them back with all keys.
 func namedRestarts(w World) []Schedule {
 	e, one := w.enumerate(), w.one()
 	idea := w.together().words + " restarts"

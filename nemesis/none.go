@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 )
 
-// none disturbs nothing: every violation in its trials is the recipe's own.
 var none = Fault{
 	Name:        "none",
 	Doc:         "nothing is disturbed: every violation is the recipe's own",

@@ -92,7 +92,7 @@ type injection struct {
 	fault  Fault
 	action Action
 	hit    testbed.Hit    // the hit that started the action; its Point is zero if the action has no Point
-	client int            // the struck client, or history.NoClient
+	client int            // the action's own client (see clients), or history.NoClient
 	from   time.Duration  // when the fault came into force
 	ended  *testbed.Hit   // the hit of Until that ended the action; nil if none did
 	struck []testbed.Link // cached result of links

@@ -89,7 +89,6 @@ type enumeration struct {
 	all []Schedule
 }
 
-// enumerate returns an empty enumeration.
 func (w World) enumerate() *enumeration { return &enumeration{World: w} }
 
 // at returns an action that strikes the first of these clients to reach the spot.

@@ -45,11 +45,12 @@ func (l snapshot) expired(k history.KeyState, later snapshot) bool {
 	return k.TTL >= 0 && l.from+k.TTL <= later.to
 }
 
-// cameBack returns a function that reports whether a key is an old key that its node brought back at the
-// time since. The function is for keys that the second snapshot has and the first has not. If clients were
-// served between that time and the second snapshot, such a key may be new. Then the function requires that
-// its value contains a token that was granted before the first snapshot. On virtual time the second
-// snapshot ends at that time, so no client is served in between.
+// cameBack returns a function that reports whether a key is old: its node brought the key back, by a
+// restart or a promotion that ended at the instant since. The function is for keys that the second
+// snapshot has and the first has not. If clients were served between that instant and the second snapshot,
+// such a key may be new. Then the function requires that the key's value contains a token that was granted
+// before the first snapshot. On virtual time the second snapshot ends at that instant, so no client is
+// served in between.
 func (s *injection) cameBack(before snapshot, since time.Duration, after snapshot) func(history.KeyState) bool {
 	if after.to == since {
 		return func(history.KeyState) bool { return true }

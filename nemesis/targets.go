@@ -42,8 +42,9 @@ func (w World) one() lineup {
 // oneAndTwoStruck returns the line-ups with one and with two struck clients.
 func (w World) oneAndTwoStruck() []lineup { return []lineup{w.one(), twoDown} }
 
-// lineups returns the line-ups with one struck client, with two, and with a single client. The
-// single client is omitted at late commands of an acquire, which only a waiting client sends.
+// lineups returns three line-ups: one client of several is struck, two clients are struck, and a client
+// without rivals is struck. The last one is omitted at late commands of an acquire, which only a
+// waiting client sends.
 func (w World) lineups(s spot) []lineup {
 	if s.step == testbed.StepAcquire && s.n > 2 {
 		return w.oneAndTwoStruck()

@@ -54,7 +54,7 @@ type brokenAssumption struct {
 	Cause checker.Cause
 	Kind  locks.Kind // "" = the recipe does not declare it
 	// Faults are the faults under which the assumption broke, in the order of the matrix. If Seen
-	// is false, they are the faults under which the recipe declares that it breaks.
+	// is false, Faults are those under which it breaks by the recipe's own declaration.
 	Faults []string
 	Seen   bool // whether the assumption broke in this campaign
 	// Undisturbed: the assumption broke in trials without a fault. Faults[0] is then the name that
@@ -146,7 +146,6 @@ func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick
 	})
 }
 
-// fenced reports whether the recipe gives fencing tokens.
 func fenced(p locks.Pick) bool {
 	r, ok := locks.ByID(p.ID)
 	return ok && r.Claims(time.Second, 5).Fenced

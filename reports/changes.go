@@ -22,8 +22,8 @@ type Direction string
 const (
 	Worse  Direction = "worse"
 	Better Direction = "better"
-	// Unseen: the second campaign showed less than the first, but in fewer trials. The cell may
-	// therefore be no better.
+	// Unseen: the second campaign showed less than the first, but in fewer decided trials. The cell
+	// may therefore be no better.
 	Unseen  Direction = "unseen"
 	Other   Direction = "other" // the same verdict with other flaws, or a campaign did not decide the cell
 	Added   Direction = "added" // only the second campaign has the cell

@@ -145,7 +145,8 @@ func piece(name string, data any) (string, error) {
 
 // data returns the page's data and porcupine's pictures, each compressed; "" if there are none. If
 // they exceed budget, it leaves parts out, in this order: porcupine's pictures, then the commands
-// around the violations (both beginning with the mildest verdicts), then the largest timelines.
+// around the violations (both beginning with the mildest verdicts), then the largest timelines. The
+// stories always stay, even if they alone exceed budget.
 func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) {
 	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
 		return "", "", nil

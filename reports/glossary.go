@@ -52,7 +52,6 @@ func (g glossary) faultColor(name string) string {
 	return "#8C959F"
 }
 
-// recipe returns the recipe with the id.
 func (g glossary) recipe(id string) (locks.Recipe, bool) {
 	for _, r := range g.Recipes {
 		if r.ID == id {

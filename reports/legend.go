@@ -110,7 +110,8 @@ func packEntries(entries []string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// faultLegend explains the faults.
+// faultLegend returns a line with the effect of each fault. It leaves out faults that the glossary does
+// not know.
 func faultLegend(faults []string, g glossary, width int) string {
 	var b strings.Builder
 	widest := 0

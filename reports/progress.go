@@ -25,7 +25,7 @@ type fared struct {
 	bypasses              int
 	fairness              []float64 // one for each trial with enough grants to compare
 	losses, orphans, back cases     // holders unaware of a lost key; orphaned keys; recoveries after faults
-	never                 int       // for each fault, the locks that clients asked for afterwards and did not get
+	never                 int       // pairs of a fault and a lock: after the fault, clients asked for the lock and did not get it
 
 	left         cases     // keys that acquire attempts left behind
 	perGrant     []int     // commands per grant: the median of each trial

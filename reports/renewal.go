@@ -27,7 +27,7 @@ type renewalTable struct {
 type renewalRow struct {
 	Recipe string
 	Renews bool
-	Slow   []string // violated and blocked trials, by overrun
+	Slow   []string // violated trials, for each of renewalTable.Overruns
 	Hung   string   // violated trials among those whose holder hung
 	Ever   string   // trials after which no client ever acquired the lock again, among those whose holder hung
 }

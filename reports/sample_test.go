@@ -69,7 +69,6 @@ func sampleTrials(tb testing.TB) []sampleTrial {
 	return all
 }
 
-// recordedSample returns a recorded trial as a sample.
 func recordedSample(tb testing.TB, name string) sampleTrial {
 	tb.Helper()
 	all := reporttest.Recorded(tb, "testdata/recorded")

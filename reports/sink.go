@@ -191,13 +191,14 @@ func Trial(folder string, t trial.Result, e history.Evidence) error {
 	return err
 }
 
-// render writes the story of one violated trial into its folder, unless the trial has no
-// operations. name is the folder as command lines name it; origin says how the trial came about; elsewhere:
-// the page of the minimal trial below the folder has story and verdicts, so this page leaves them out. A
-// trial without a finding has no story and gets only porcupine's page. If pictures is set, every
-// other trial gets both pictures. If it is not, only a trial that shows an undeclared flaw gets
-// one, the timeline: pictures are half of a folder's bytes and can be drawn from the evidence at
-// any time.
+// render writes the story and the pictures of one violated trial into its folder. It writes nothing if
+// the trial has no operations. A trial without a finding has no story and gets only porcupine's page.
+//
+// name is the folder as command lines name it. origin says how the trial came about. If elsewhere is
+// set, the page leaves out story and verdicts, since the page of the minimal trial below the folder has
+// them. If pictures is set, a trial with a story gets the timeline and porcupine's page. Otherwise a
+// trial with a story gets the timeline only if it shows an undeclared flaw: pictures are half of a
+// folder's bytes, and can be drawn from the evidence at any time.
 func (g glossary) render(folder, name, origin string, elsewhere, pictures bool, t trial.Result, e history.Evidence) (d detail, err error) {
 	if len(e.Ops) == 0 {
 		return d, nil
@@ -312,7 +313,7 @@ func notDrawn(drawn []plots.Plot) (missing []fact) {
 	return missing
 }
 
-// savePlot writes the plot's files into a directory: SVG, PNG and figures.
+// savePlot writes the plot's files into a directory: SVG, PNG and, for some plots, its figures as CSV.
 func savePlot(dir string, p plots.Plot) error {
 	files, err := p.Files()
 	if err != nil {

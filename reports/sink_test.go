@@ -27,7 +27,6 @@ func storedCampaign(t *testing.T) (dir string, trials []sampleTrial) {
 	return dir, trials
 }
 
-// storeTrial adds a trial to a campaign's directory.
 func storeTrial(t testing.TB, dir string, s sampleTrial) {
 	t.Helper()
 	folder := filepath.Join(dir, s.Trial.Dir)
@@ -77,8 +76,8 @@ func rendered(dir string, trials []sampleTrial, name string) []string {
 	return names
 }
 
-// skipInShort skips a test that writes a whole report several times. With the race detector that
-// takes long, and a shorter test runs the same code.
+// skipInShort skips, under -short, a test that writes a whole report several times. Such a test takes
+// long with the race detector, and a shorter test runs the same code.
 func skipInShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

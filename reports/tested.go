@@ -234,8 +234,8 @@ func (v view) Unjudged() string {
 	return strings.Join(all, ", ")
 }
 
-// Doubts reports whether a trial could not be finished, did not replay byte for byte or is
-// undecided, or whether a cell is unknown or had a doubt.
+// Doubts reports whether any of these exists: a trial that the harness could not finish, a recipe that
+// is not replayable byte for byte, an unknown cell, or an openCell.
 func (v view) Doubts() bool {
 	return len(v.Failed)+len(v.Varying)+len(v.Unknown)+len(v.Undecided) > 0
 }

@@ -13,9 +13,9 @@ import (
 // than that, the table has one finding for each cause.
 const mostListed = 5
 
-// Listed returns the findings of t's verdict v that a table shows, and how many it leaves
-// out. The first finding of each cause is always shown. Findings that the recipe does not
-// declare come first.
+// Listed returns the findings of t's verdict v that a table shows, and how many findings the table leaves
+// out, including v.LeftOut. The first finding of each cause is always shown. Findings that the recipe
+// does not declare come first.
 func Listed(t trial.Result, v checker.Verdict) (shown []checker.Finding, more int) {
 	var first, others []checker.Finding
 	more = v.LeftOut

@@ -132,7 +132,7 @@ type cellDetail struct {
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
 	// Number is the index of the story and the timeline in the page's data, if Told. Plain is a
-	// story that stands in the page itself. PlainStored is the part of it that needs the
+	// story that stands in the page itself. PlainStored is the part of that story that needs the
 	// campaign's folder.
 	Number             int
 	Plain, PlainStored template.HTML
@@ -220,7 +220,6 @@ var verdictWords = []wordText{
 		"for d below ten the bound says little. Named schedules are enumerated, not drawn, so the bound does not count them.", "0/n"},
 }
 
-// newView returns the content of the pages of a result.
 func newView(r result) view {
 	r.Matrix.Cells = withReasons(r.Matrix.Cells, r.Trials)
 	recipes, faults := cell.Axes(r.Matrix)

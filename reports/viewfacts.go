@@ -17,7 +17,6 @@ func versionFacts(v campaign.Versions) []fact {
 	return out
 }
 
-// projectURL is the address of this program's project.
 const projectURL = "https://github.com/lockstorm/lockstorm"
 
 // projectWords names the project, the version that ran the campaign, and its commit.

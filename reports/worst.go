@@ -22,7 +22,6 @@ type recipeFlaw struct {
 	Replay      string   // the command that shows the first oracle's violation, under the first fault
 }
 
-// shown lists the flaws that the trials showed.
 func (r result) shown() []campaign.ShownFlaw {
 	return campaign.Stored{Info: r.Info, Trials: r.Trials, Matrix: r.Matrix}.ShownFlaws()
 }

@@ -27,7 +27,6 @@ type row struct {
 	in []Topology
 }
 
-// capabilities is the table of all capabilities.
 var capabilities = []row{
 	{CanNetwork, implements[Network], nil},
 	{CanNodes, implements[Nodes], nil},

@@ -61,9 +61,9 @@ type unanswered struct{ cause error }
 // Error implements error.
 func (u unanswered) Error() string { return u.cause.Error() }
 
-// final returns err if the command was answered or was not sent, or if a context ended: go-redis
-// does not retry after that. It wraps every other error in unanswered, because the command may have
-// run.
+// final returns err itself if the command was answered, if it was not sent, or if a context ended:
+// go-redis never retries after the end of a context. final wraps every other error in unanswered,
+// because the command may have run.
 func final(err error) error {
 	var reply redis.Error
 	var dial *net.OpError

@@ -6,8 +6,8 @@ import "time"
 const fsyncEvery = time.Second
 
 // LastFsync returns the time of the last fsync of a node with the durability EverySec before the
-// node is killed. Parameter began is when the node started, at is when it is killed. The node loses
-// all writes after the last fsync. All testbeds use LastFsync, so that the same plan loses the same
+// node is killed. began is when the node started, at is when the node is killed. The node loses all
+// writes after the last fsync. All testbeds use LastFsync, so that the same plan loses the same
 // writes on each testbed.
 //
 // Redis promises only about one fsync a second. Before 7.4, Redis syncs at the first write,

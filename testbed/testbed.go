@@ -206,7 +206,7 @@ type Point struct {
 	// N is the number of the command among the step's commands to one node, from 1.
 	N    int  `json:"n,omitempty"`
 	When When `json:"when,omitempty"`
-	// Skip is how many times the client passes the point without effect first.
+	// Skip is the number of the client's first passes of the point, from After on, that have no effect.
 	Skip int `json:"skip,omitempty"`
 	// After is the earliest time, on the history's clock, at which the point counts as
 	// reached.
@@ -306,9 +306,9 @@ type NodeClocks interface {
 	// SkewNode sets the lead of the node's wall clock over the trial's from now on; the node's clock lags if
 	// offset is negative. Its speed does not change. Keys is the number of keys with an expiry, whose
 	// remaining TTLs the jump changed. If the clock has that offset already, nothing happens. Otherwise the
-	// function jumps is called first. Commands that the node executed before this call used the old time,
-	// commands after it use the new time, and the node executes none during it. If jumps fails, the clock
-	// does not jump.
+	// function jumps is called first. Commands that the node executed before the call of jumps used the old
+	// time. The node executes no command during that call. Later commands use the new time. If jumps fails,
+	// the clock does not jump.
 	SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (keys int, err error)
 }
 

@@ -20,7 +20,6 @@ var handoff = Workload{
 	values:  3,
 }
 
-// parts is the number of parts of a job.
 const parts = 4
 
 func handoffSection(s *session, lock string) error {

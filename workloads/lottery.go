@@ -29,7 +29,6 @@ var lottery = Workload{
 	Draws:   true,
 }
 
-// winners is the number of winners of a draw.
 const winners = 10
 
 // drawEvery returns the time between two draws: enough for the longest draw without an overrun,

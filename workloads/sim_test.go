@@ -120,8 +120,8 @@ func TestAScriptOfATrialsChoicesGivesTheSameHistory(t *testing.T) {
 	}
 }
 
-// same runs a trial again from its script, and then runs that trial again from its own script.
-// Both scripts are converted to JSON and back.
+// same checks that a trial has the same history when its script is run, and when the script of the
+// scripted trial is run. Both scripts are converted to JSON and back.
 func same(t *testing.T, w workloads.Workload, s trial.Spec, original history.Evidence) {
 	t.Helper()
 	want := history.Hash(original)

@@ -6,9 +6,9 @@ import (
 )
 
 // transfer moves one unit between two accounts, each with its own lock; the client holds both
-// locks at once. It takes the locks in the order of their names, to avoid deadlock. If it does not
-// get the second lock in time, it releases the first before its lease ends. The sum of all
-// accounts must be zero; otherwise half a transfer was lost.
+// locks at once. The client takes the locks in the order of their names, to avoid deadlock. If the
+// client does not get the second lock in time, it releases the first lock before the first lease
+// ends. The sum of all accounts must be zero; otherwise half a transfer was lost.
 var transfer = Workload{
 	Name:    "transfer",
 	Doc:     "two locks held at once, taken in a fixed order: a unit goes from one account to the next",

@@ -59,8 +59,8 @@ func TestATransferHoldsTwoLocksAndLosesNothing(t *testing.T) {
 	}
 }
 
-// Every workload runs with several locks and with tokens of the clients' own, if the recipe
-// accepts such tokens.
+// Every workload runs with several locks and with ClientTokens. set-nx-px uses the clients' tokens;
+// reentrant-hash accepts no tokens, and still draws its own.
 func TestClientsChooseTheirTokens(t *testing.T) {
 	for _, p := range suiting("set-nx-px", "reentrant-hash") {
 		s := spec(p[0], p[1], 3)

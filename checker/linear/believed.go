@@ -184,7 +184,6 @@ func spread(chunk []Span) []porcupine.Operation {
 	return ops
 }
 
-// canonical returns the points of a chunk in the canonical order.
 func canonical(chunk []Span) []point {
 	points := make([]point, 0, 2*len(chunk))
 	for i, s := range chunk {

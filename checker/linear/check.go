@@ -41,8 +41,8 @@ type Result struct {
 	Answer   Answer
 	Doubt    Doubt     // why Answer is Undecided
 	Conflict *Conflict // why Answer is Illegal
-	// Alone: the frontier decided alone, because there are more than MaxOperations
-	// operations or porcupine's time ran out.
+	// Alone: only the frontier decided (see Check). Either there are more than MaxOperations
+	// operations, or porcupine's time ran out.
 	Alone bool
 }
 
@@ -76,10 +76,13 @@ type Conflict struct {
 // at any time after its call, or never. The operations of a lock must be in order of
 // invocation.
 //
-// Two methods decide, and they share nothing but the rules. The frontier takes time that
-// grows with the number of operations, unless many have unknown outcomes. Porcupine judges
-// at most MaxOperations operations, in the time that is left. If both methods answer, they
-// must agree.
+// Two methods decide, and they share nothing but the rules:
+//
+//   - The frontier goes through the history in order of time, and keeps all states that are possible at
+//     each point. This takes O(n log n) time if no outcome is unknown and each client runs one process.
+//   - Porcupine judges at most MaxOperations operations, in the time that the frontier leaves.
+//
+// If both methods answer, they must agree.
 //
 // The results are in order of the locks' names. limit and ctx bound the time. Check
 // reserves a third of the time for finding minimal conflicts.
@@ -190,8 +193,7 @@ func (s search) twice(all []recording) Result {
 	return Result{Answer: frontier}
 }
 
-// askFrontier returns the frontier's answer. failed is the operation whose reply made the
-// operations illegal; -1 if they are not illegal.
+// askFrontier calls advance with the search's initial states and time limit. failed is an index in all.
 func (s search) askFrontier(all []recording) (answer Answer, failed int) {
 	first := s.first
 	if first == nil {
@@ -200,7 +202,8 @@ func (s search) askFrontier(all []recording) (answer Answer, failed int) {
 	return advance(s.ctx, s.end, s.rules, first, all)
 }
 
-// decide returns porcupine's answer. If there are stricter rules, it tries those first.
+// decide returns porcupine's answer. It tries stricter rules first: they decide faster, and a history
+// that they allow is also legal under s.rules.
 func (s search) decide(all []recording) Answer {
 	if r := s.rules.stricter; r != nil && s.first == nil {
 		strict := search{ctx: s.ctx, rules: r, end: time.Now().Add(time.Until(s.end) / 2)}
@@ -245,8 +248,8 @@ func (s search) askPorcupine(all []recording) Answer {
 	return answer
 }
 
-// stoppable returns a model in which no operation is legal once ctx has ended. Nothing else stops
-// porcupine before its time limit. Porcupine then returns at once.
+// stoppable returns a model in which no operation is legal once ctx has ended, so that porcupine returns
+// at once. Nothing else stops porcupine before its time limit.
 func (s search) stoppable(m porcupine.Model) porcupine.Model {
 	step := m.Step
 	m.Step = func(state, input, output any) (bool, any) {

@@ -157,7 +157,7 @@ func (s search) window(all []recording) (ops []recording, first []any) {
 }
 
 // since drops the operations that ended before the operation at i was invoked. Earlier
-// operations that were still open then become operations that perhaps happened.
+// operations that were still open at that invocation become operations that perhaps happened.
 func since(all []recording, i int, s search) []recording {
 	var kept []recording
 	for at, op := range all {

@@ -91,7 +91,6 @@ type frontier struct {
 	stopped bool
 }
 
-// event is an invocation or a reply of an operation.
 type event struct {
 	place int
 	op    int
@@ -203,7 +202,8 @@ func (f *frontier) usable(s situation, w *waiting, replying int) iter.Seq[int] {
 	}
 }
 
-// reply replaces the situations by those in which the replying operation has taken effect.
+// reply replaces the situations by those in which the replying operation has taken effect. If reply
+// sets f.full or f.stopped, the situations stay as they were.
 func (f *frontier) reply(i int) {
 	var found gathering
 	for _, s := range f.now {

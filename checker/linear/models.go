@@ -51,7 +51,6 @@ type state interface {
 	words() []uint64
 }
 
-// model returns a porcupine model whose initial state is init.
 func model[S state](init S) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return init },

@@ -97,7 +97,6 @@ func Drawable(ctx context.Context, c history.Claims, byLock map[string][]Span) h
 	return c
 }
 
-// picture collects the operations and annotations to draw.
 type picture struct {
 	Model
 	model   porcupine.Model

@@ -57,7 +57,6 @@ func TestShorterIntervalsAndCutsChangeNoAnswer(t *testing.T) {
 	}
 }
 
-// pairsOf returns the pairs of a possible history.
 func pairsOf(t testing.TB, e history.Evidence) []history.Pair {
 	t.Helper()
 	pairs, err := history.Pairs(e.Ops)
@@ -85,7 +84,8 @@ func grantsOf(t testing.TB, e history.Evidence) map[string][]Grant {
 	return byLock
 }
 
-// naive gives every operation its full interval as in the definition, in real times.
+// naive gives every operation the full interval that believed.go defines, in times of the history
+// instead of ranks.
 func naive(all []Span) []porcupine.Operation {
 	var ops []porcupine.Operation
 	for _, s := range all {

@@ -37,7 +37,6 @@ type rules struct {
 	stricter *rules
 }
 
-// rulesOf returns rules whose initial state is init.
 func rulesOf[S state](init S, blockers func(S, action) []action) *rules {
 	return &rules{
 		init:     init,

@@ -127,8 +127,8 @@ func clientEventsOf(e history.Evidence) map[int]clientEvents {
 	return events
 }
 
-// note adds an operation to the list, unless it is an acquire or an extension that never completed,
-// or it took effect only after the client's crash.
+// note adds an operation to the list. It skips an acquire or an extension that never completed, and any
+// operation that took effect only after the client's crash.
 func (d *ownerOps) note(p *history.Pair, f clientEvents) {
 	counts := p.Invoke
 	if p.Invoke.F != history.FRelease {
@@ -234,7 +234,7 @@ func (f clientEvents) cutoff(p *history.Pair, lock string, mode history.Mode) ti
 }
 
 // reaches returns the first instant, no earlier than the time since, at which the client's wall
-// clock shows the time due or a later one. It goes through the periods between changes of the clock.
+// clock shows the time due or a later one.
 func (f clientEvents) reaches(due, since time.Duration) time.Duration {
 	start, ahead := time.Duration(0), time.Duration(0)
 	for i := 0; ; i++ {

@@ -74,7 +74,6 @@ func Sweep(holds []Hold, permits int) Overlaps {
 	return found
 }
 
-// placed is a hold with its place among the holds.
 type placed struct {
 	Hold
 	place int
@@ -82,7 +81,7 @@ type placed struct {
 
 func byPlace(a, b placed) int { return cmp.Compare(a.place, b.place) }
 
-// present holds one lock's holds that are open at the sweep's position. Readers are
+// present has one lock's holds that are open at the sweep's position. Readers are
 // separate, since they do not conflict with each other.
 type present struct {
 	readers, others crowd

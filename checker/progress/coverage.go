@@ -103,7 +103,6 @@ func Behaviours(c *evidence.Case) []Behaviour {
 	return all
 }
 
-// coverage collects the behaviours of one trial.
 type coverage struct {
 	replay *evidence.Replay
 	quorum int

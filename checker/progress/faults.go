@@ -189,7 +189,6 @@ func strays(rp *evidence.Replay) []Leftover {
 	return all
 }
 
-// leftovers sums up the keys that attempts left behind.
 func (m *measure) leftovers() {
 	for _, l := range strays(m.replay) {
 		m.Leftovers++

@@ -131,7 +131,6 @@ func newMeasure(rp *evidence.Replay) *measure {
 	return &measure{replay: rp, granted: map[string][]time.Duration{}, asked: map[string]time.Duration{}, got: map[int]int{}, began: map[evidence.ClientLock][]time.Duration{}}
 }
 
-// measure computes the Measures of one trial.
 type measure struct {
 	Measures
 	replay  *evidence.Replay
@@ -272,9 +271,10 @@ func goneAt(rp *evidence.Replay, acquire int) (at time.Duration, ok bool) {
 	return at, at < evidence.Never
 }
 
-// costs counts the commands of each grant, and the commands sent while locks were held. Both show
-// the load that a lock puts on its nodes. Commands of watchdogs and of waiting clients count;
-// handshakes and PING do not.
+// costs counts the commands that belong to each acquisition of a lock (see Measures.Commands), and the
+// commands about a lock that were sent while some client believed that it held the lock. Both show the
+// load that a lock puts on its nodes. Commands of watchdogs and of waiting clients count; handshakes and
+// PING do not.
 func (m *measure) costs() {
 	byGrant := map[evidence.ClientLock][]int{}
 	for at, times := range m.began {

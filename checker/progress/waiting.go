@@ -24,7 +24,7 @@ type Waiting struct {
 const (
 	// Forever stands for the length of a wait that did not end.
 	Forever = -1
-	// WaitingTick is the number of time units of a Waiting in one lease time.
+	// WaitingTick is the number of ticks in one lease time. A tick is the time unit of a Waiting.
 	WaitingTick = 10
 	// WaitingSpan is the greatest Waiting.Until: four lease times.
 	WaitingSpan = 4 * WaitingTick

@@ -56,8 +56,7 @@ func onEach(t *testing.T, test func(t *testing.T, r locks.Recipe)) {
 }
 
 // granted acquires a free lock. Valkeylock waits 20 ms for each reply, which may be too short on a
-// busy machine. After such a late reply granted tries again until the key of the late attempt has
-// gone.
+// busy machine. After a late reply, granted tries again until the key of the late attempt has gone.
 func granted(t *testing.T, l locks.Lock) locks.Lease {
 	t.Helper()
 	late := false

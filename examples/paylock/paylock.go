@@ -49,7 +49,6 @@ func (l *Lock) Mended() *Lock {
 	return l
 }
 
-// compareAndDelete removes the key if it has the token.
 var compareAndDelete = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('del', KEYS[1])

@@ -43,7 +43,6 @@ var clientFs = map[string]struct {
 	"release-write": {history.FRelease, history.Write}, "write-unlock": {history.FRelease, history.Write},
 }
 
-// readEDN reads a history in EDN.
 func readEDN(text []byte, name string, values Values) (Reading, error) {
 	entries, line, err := ednEntries(text)
 	if err != nil {
@@ -118,7 +117,6 @@ func ednEntries(text []byte) (entries []ednEntry, line int, err error) {
 	}
 }
 
-// newEDNEntry decodes one operation.
 func newEDNEntry(raw []byte) (ednEntry, error) {
 	m, err := members(raw)
 	if err != nil {
@@ -232,7 +230,6 @@ func (k *keys) nemesis(e *ednEntry) {
 	}
 }
 
-// modes maps words to modes of a read-write lock.
 var modes = map[string]history.Mode{"read": history.Read, "shared": history.Read, "write": history.Write, "exclusive": history.Write}
 
 // modeOf returns the mode that a word means; "" for nil.
@@ -253,8 +250,8 @@ func expectedFs() string {
 	return strings.Join(names, ", ")
 }
 
-// stamps adds missing indices and times. A time before the preceding entry's is replaced by the
-// nanosecond after it.
+// stamps adds missing indices and times. If an entry's time is before the preceding entry's time, the
+// entry gets the time 1 ns after the preceding entry's. line is the line of err.
 func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 	if len(entries) == 0 {
 		return 0, nil
@@ -294,8 +291,8 @@ func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
 	return 0, nil
 }
 
-// owned returns the line of the first entry of a client that lacks Lockstorm's :client; 0 if none
-// does. It is an error if some entries have a :client and others lack it.
+// owned returns the line of the first entry of a client without Lockstorm's :client; 0 if every such
+// entry has it. It is an error if some entries of clients have a :client and others lack it.
 func owned(entries []ednEntry) (line int, err error) {
 	explicit := false
 	for _, e := range entries {

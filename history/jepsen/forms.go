@@ -27,7 +27,6 @@ type forms struct {
 	line int // of text[pos], from 1
 }
 
-// closers maps an opening bracket to its closing one.
 var closers = [256]byte{'{': '}', '[': ']', '(': ')'}
 
 // ends reports, for each byte, whether it ends a symbol, a keyword or a number.
@@ -177,7 +176,6 @@ func (f *forms) quoted(i int) (int, error) {
 	return 0, errCutShort
 }
 
-// untagged removes a value's tags.
 func untagged(raw []byte) []byte {
 	for len(raw) > 1 && raw[0] == '#' && raw[1] != '{' {
 		f := forms{text: raw}
@@ -216,7 +214,7 @@ func members(raw []byte) (map[string][]byte, error) {
 	}
 }
 
-// decode decodes one value. It returns an error even if the library panics.
+// decode decodes one value. A panic of the library becomes an error.
 func decode(raw []byte) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -104,7 +104,7 @@ func plainly(v any) any {
 	}
 }
 
-// either returns the value of the first of these keys that exists.
+// either returns the value of the first of these keys that exists; nil if none exists.
 func either(m map[any]any, keys ...edn.Keyword) any {
 	for _, k := range keys {
 		if v, ok := m[k]; ok {

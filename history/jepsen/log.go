@@ -26,7 +26,6 @@ func isLog(text []byte, name string) bool {
 	return slices.ContainsFunc([]string{"process", "type", "f"}, func(name string) bool { return first[name] == nil })
 }
 
-// readLog reads an application's log.
 func readLog(text []byte, name string) (Reading, error) {
 	log, err := applog.Read(text, name)
 	if err != nil {

@@ -25,7 +25,7 @@ type Reading struct {
 	// Notes say in plain sentences which assumptions were made, and why.
 	Notes []string
 	// Untimed: no entry has a time. Entries are placed a millisecond apart, in their
-	// order, so that durations mean nothing.
+	// order, so durations mean nothing.
 	Untimed bool
 	// Unordered: reads and writes lack the order in which the resource executed them
 	// (Op.Seq), so that the resource cannot be judged.

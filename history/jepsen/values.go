@@ -131,10 +131,13 @@ func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history
 // plainOp reports whether the entry is of a client and from another harness.
 func (e *ednEntry) plainOp() bool { return e.op.Process != history.Nemesis && !e.explicit }
 
-// plainLocks returns the plain values of acquires if they are names of locks. If the caller states
-// their meaning in values, that decides. Otherwise values that completions replace with a map are no
-// names of locks, and values that two clients share, or that all acquires have in common, are. In any
-// other case, plainLocks returns an error with its line.
+// plainLocks returns the plain values of acquires, with the number of acquires of each, if these values
+// are names of locks; nil if they are not. The first of these rules that applies decides:
+//
+//   - The caller states the meaning (values).
+//   - A completion replaces a plain value with a map: the values are not names of locks.
+//   - Two clients acquire with the same value, or all acquires have one value: the values are names.
+//   - Anything else is an error. line is its line.
 func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
 	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
 	open, retired := map[history.Process]int{}, map[history.Process]bool{}
@@ -158,7 +161,8 @@ func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (n
 				}
 				users[v][e.op.Process] = true
 				for p := range users[v] {
-					// After an info, the same client may go on as another process.
+					// A process that had an info does not count: its client may have gone on as
+					// process e.op.Process.
 					shared = shared || p != e.op.Process && !retired[p]
 				}
 			}
@@ -228,8 +232,8 @@ func (m *meaning) fill(entries []ednEntry, all []saying, i int) {
 	}
 }
 
-// plain sets the lock, mode and lease of an operation on a lock. repeats: the entry is a completion
-// with its invocation's plain value, which then says nothing new unless plain values are tokens.
+// plain sets the lock, mode and lease of an operation on a lock. repeats: the entry is a completion and
+// has the plain value of its invocation. A repeated value says nothing new unless it is a token.
 func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	lease, lock, text := history.Lease{Token: s.token, Fence: s.fence}, s.lock, scalar(s.plain)
 	_, number := whole(s.plain)

@@ -31,9 +31,9 @@ type Counterexample struct {
 	Lines []int
 }
 
-// CounterexampleOf picks one violated oracle and takes its first finding. An oracle whose first
-// finding is not declared wins over an oracle whose first finding is; among equals, the lowest rank
-// wins. If no oracle is violated, CounterexampleOf returns the zero Counterexample.
+// CounterexampleOf picks one violated oracle and takes its first finding. It prefers an oracle whose
+// first finding the recipe does not declare as a flaw; among equals, it prefers the lowest rank. If no
+// oracle is violated, CounterexampleOf returns the zero Counterexample.
 func CounterexampleOf(result trial.Result, e history.Evidence) Counterexample {
 	var t Counterexample
 	best, declared := 0, false

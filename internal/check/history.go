@@ -24,8 +24,9 @@ type History struct {
 	Record trial.Record
 	// Notes list the assumptions made in reading the history.
 	Notes []string
-	// apart has the operations read with each process as a client of its own. It is nil unless the clients
-	// are a guess: that processes whose numbers differ by a multiple of step are one client.
+	// apart and step are set only if the clients are a guess: processes whose numbers differ by a
+	// multiple of step are taken for one client. apart has the operations with each process as a
+	// client of its own.
 	apart []history.Op
 	step  int
 	// silent maps each oracle that cannot judge the history to the reason.

@@ -59,7 +59,7 @@ func (d Doubts) Judge(ctx context.Context, log *applog.Log, model string) (trial
 
 // exclusion joins the verdicts on the certain and on the possible spans of holds. It is violated
 // if certain spans overlap. It holds if no possible spans overlap, unless the log tells too little
-// about clients or ends. Otherwise it is unknown.
+// about clients or about the ends of holds. Otherwise it is unknown.
 func (d Doubts) exclusion(certain, possible checker.Verdict, log *applog.Log, r applog.Readings, claims history.Claims) checker.Verdict {
 	alone := !claims.Reentrant && !claims.ReadWrite && claims.Permits <= 1
 	unsure := func(text string) checker.Verdict {

@@ -33,7 +33,7 @@ const offsetVariable = "LOCKSTORM_CLOCK_OFFSET"
 //
 //	cc -O2 -shared -fPIC -nostdlib -o lockstorm-clockshim.so clockshim.c
 //
-// It works with any C library.
+// The built library works in programs with any C library.
 //
 //go:embed shim/clockshim.c
 var Source []byte

@@ -94,7 +94,7 @@ func TestUnseedWithoutSeedChangesNothing(t *testing.T) {
 	}
 }
 
-// This test covers newSource, since programs that are not tests cannot use testing/cryptotest.
+// In a test binary Seed uses testing/cryptotest instead of newSource, so this test calls newSource.
 func TestASourceGivesTheSameBytesToTheSameSeed(t *testing.T) {
 	draw := func(seed uint64) string {
 		var b [16]byte

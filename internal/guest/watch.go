@@ -15,7 +15,8 @@ import (
 
 // The watch examines a trial in this process every lookEvery of real time. A trial stands still if the
 // same goroutines kept its clock from advancing at stillLooks examinations in a row. A trial is busy if
-// its code was running at busyLooks examinations in a row. In both cases, it sent no command between them.
+// its code was running at busyLooks examinations in a row. In both cases, the trial sent no command
+// between these examinations.
 const (
 	lookEvery  = 3 * time.Second
 	stillLooks = 2
@@ -58,8 +59,8 @@ func (b Bed) watched(ctx context.Context, s testbed.Setup, body func(context.Con
 	}
 }
 
-// apart returns a context that ends soon after ctx. It is always ended by a goroutine outside the
-// trial's bubble, even if ctx is ended by code under test inside the bubble.
+// apart returns a context that ends soon after ctx. A goroutine outside the trial's bubble ends the
+// returned context, even if code under test inside the bubble ends ctx.
 func apart(ctx context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	left := make(chan struct{})

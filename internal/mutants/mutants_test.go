@@ -213,7 +213,6 @@ type hunter struct {
 	best   *catch
 }
 
-// skips reports whether the hunter leaves out a cell.
 func (h *hunter) skips(fault, workload string) bool {
 	return h.only != nil && (h.only.fault != fault || h.only.workload != workload) ||
 		h.faults != nil && !slices.Contains(h.faults, fault)
@@ -264,9 +263,9 @@ func (h *hunter) named(ctx context.Context, fault, workload string) ([]trial.Spe
 	return specs, err
 }
 
-// try runs one trial of the mutant. For each flaw that the trial shows, it asks rests whether the flaw
-// is due to the mistake. If so, it keeps the flaw as the best catch. It skips flaws that are no better
-// than the best catch so far, and flaws of the oracle "liveness" that the good recipe declares.
+// try runs one trial of the mutant, and keeps the best flaw that is due to the mistake (rests) as
+// h.best. A flaw that the good recipe declares is worse than one that it does not declare, and never
+// counts if its oracle is "liveness".
 func (h *hunter) try(ctx context.Context, s trial.Spec) error {
 	h.trials++
 	found, err := h.run(ctx, h.mutant.ID, s)
@@ -328,7 +327,6 @@ func (h *hunter) shows(ctx context.Context, lock string, s trial.Spec, c catch) 
 	return slices.ContainsFunc(found, func(g catch) bool { return g.oracle == c.oracle && g.cause == c.cause }), err
 }
 
-// declares reports whether a recipe declares the flaw for the fault.
 func declares(r locks.Recipe, c catch) bool {
 	_, ok := r.Declares(c.oracle, string(c.cause), c.spec.Fault)
 	return ok

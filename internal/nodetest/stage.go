@@ -102,8 +102,8 @@ func (p Play) Evidence(tb testing.TB, claims history.Claims) history.Evidence {
 }
 
 // Stage finds the staging in which the nodes reply as the play says. If nodes may have lost
-// writes, Stage prefers the smallest loss. If it finds none, it returns the staging whose first
-// wrong reply comes last.
+// writes, Stage prefers the smallest loss. Stage tries at most 10,000 stagings. If the nodes reply
+// as the play says in none of them, Stage returns the staging whose first wrong reply comes last.
 func Stage(tb testing.TB, p Play) Staged {
 	tb.Helper()
 	best := (*staging)(nil)
@@ -238,7 +238,7 @@ func (st *staging) command(c history.Command) {
 	}
 }
 
-// event applies an event of the nemesis to the nodes.
+// event applies an event of the nemesis to the nodes. It sets op.Keys to the keys that the nodes report.
 func (st *staging) event(op *history.Op) {
 	at := op.Time
 	switch op.F {

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// arguments returns the server's command line.
 func arguments(dir string, port int, o Options) ([]string, error) {
 	args := Basics(dir, port)
 	first, err := sourceArguments(o.Source)

@@ -55,8 +55,6 @@ func secondKeys() []Stranger {
 	}
 }
 
-// countDown is a semaphore in a counter of free permits: an acquire takes a permit by DECR, and a
-// release gives it back by INCR.
 func countDown(l lease) locks.Lock {
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {
@@ -98,7 +96,6 @@ func lastAsker(l lease) locks.Lock {
 	}
 }
 
-// lastOwner is a lock whose owners write their name to a second key after they have got the lock.
 func lastOwner(l lease) locks.Lock {
 	return steps{
 		func(ctx context.Context) (locks.Lease, error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// falseFailures are locks that may report a failure although their command succeeded. The last of them
-// undoes the command first, and so is right.
+// falseFailures are locks that may report a failure although their command succeeded. The lock
+// errors-taken-back is right, because it undoes the command before it reports the failure.
 func falseFailures() []Stranger {
 	return []Stranger{
 		{ID: "denies-release", Doc: "SET NX PX, compare and delete; the release reports ErrNotHeld even after it deleted the key", bind: of(deniesRelease)},

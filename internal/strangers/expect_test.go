@@ -127,6 +127,6 @@ func (p promised) allows(oracle string, c checker.Cause, fault string) bool {
 	})
 }
 
-// overran reports whether holders outlast their leases under this fault, as paused clients do. The
-// limits for client-pause then apply.
+// overran reports whether holders outlast their leases under this fault, as paused clients do. Then
+// all violations that are allowed under client-pause are allowed too.
 func overran(fault string) bool { return fault == "slow-work" || fault == "hung-work" }

@@ -52,7 +52,6 @@ func every(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// setXX sets the key's value to the token and renews its TTL, if the key exists.
 func (l lease) setXX(ctx context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 	defer cancel()

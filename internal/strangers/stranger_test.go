@@ -74,8 +74,8 @@ func (s steps) TryLock(ctx context.Context) (locks.Lease, error) { return s.acqu
 // Unlock implements locks.Lock.
 func (s steps) Unlock(ctx context.Context, l locks.Lease) error { return s.release(ctx, l) }
 
-// lease is the common part of most locks: the client, which uses its first node, a key and
-// a TTL.
+// lease is the common part of most locks: a client, a key and a TTL. These locks use only the
+// client's first node.
 type lease struct {
 	c   *locks.Client
 	key string
@@ -135,7 +135,6 @@ else
   return 0
 end`)
 
-// unlock releases the lock with compareAndDelete.
 func (l lease) unlock(ctx context.Context, held locks.Lease) error {
 	return released(compareAndDelete.Run(ctx, l.node(), []string{l.key}, held.Token))
 }

@@ -219,7 +219,8 @@ func planned(ctx context.Context, bed *sim.Testbed, config campaign.Config) ([]t
 	return specs, nil
 }
 
-// chooses reports whether a trial is to run.
+// chooses reports whether a trial is to run: the flags -schedule and -all, stride, and the schedules
+// that the table names decide.
 func (s subject) chooses(t seeded) bool {
 	switch {
 	case *schedule != "":

@@ -205,7 +205,7 @@ var table = map[string]promised{
 	},
 }
 
-// redlock returns the expectations of a quorum of nodes with a deadline. The parameter frozen names
+// redlock returns the expectations of a lock with a deadline on a quorum of nodes. The parameter frozen names
 // a schedule that pauses a client between its look at the clock and its use of the resource. The
 // client's deadline passes during the pause.
 func redlock(frozen string) promised {

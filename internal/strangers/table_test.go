@@ -88,7 +88,8 @@ func (r row) in(workload, schedule string) row {
 	return r
 }
 
-// requiredLimits returns the limits of a lease on one node that named schedules must show.
+// requiredLimits returns rows for the limits of a lease on one node: the violations that its named
+// schedules must show.
 func requiredLimits() []row {
 	return []row{
 		finds("client-pause", "exclusion", checker.LeaseOutlived), finds("client-pause", "resource", checker.LeaseOutlived),
@@ -118,8 +119,8 @@ func odder(p promised) promised {
 	return p
 }
 
-// renewed permits what a watchdog adds to the limits: under these faults its renewals may fail, so
-// that a lease ends under its holder.
+// renewed permits what a watchdog adds to the limits: under these faults the watchdog's renewals may
+// fail, so that a lease ends under its holder.
 func renewed(faults ...string) []allowed {
 	return mistaken(faults, checker.RenewalFailed, beliefs...)
 }

@@ -46,7 +46,6 @@ func drawnToken(l lease, draw func() (string, error)) locks.Lock {
 	}, l.unlock}
 }
 
-// setNX sends SET key token NX PX.
 func setNX(ctx context.Context, l lease, token string) *redis.Cmd {
 	return l.node().Do(ctx, "SET", l.key, token, "NX", "PX", l.life())
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// waiting are locks that may stay free while a client waits for them. A lock that only
-// waits for a message and sends nothing would be a deadlock in the simulation, so there is
-// none.
+// waiting are locks that may stay free while a client waits for them. None of them only waits for
+// a message and sends nothing, because that would be a deadlock in the simulation.
 func waiting() []Stranger {
 	return []Stranger{
 		{ID: "script-loaded-once", Doc: "SET NX PX in a script that each client loads once and then calls only by EVALSHA", bind: loadedOnce},

@@ -8,8 +8,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// RegisterEnders registers recipes by their ids. A recipe calls its function at the third attempt
-// of a handle, to end or disturb the client's process. The locks of these recipes are never granted.
+// RegisterEnders registers one recipe for each id. At the third attempt of a handle, the recipe calls
+// the function of its id, which ends or disturbs the client's process. The locks of these recipes are
+// never granted.
 func RegisterEnders(ends map[string]func()) {
 	for id, end := range ends {
 		locks.Register(locks.Recipe{

@@ -29,7 +29,6 @@ type rivals struct {
 	other locks.Lock
 }
 
-// newRivals makes both handles on one lock of a recipe.
 func newRivals(t *testing.T, r locks.Recipe, ttl time.Duration) rivals {
 	t.Helper()
 	n := 1
@@ -101,7 +100,6 @@ func refused(t *testing.T, l locks.Lock) error {
 	}
 }
 
-// onEach runs a test for each recipe of this package.
 func onEach(t *testing.T, test func(t *testing.T, r locks.Recipe)) {
 	for _, r := range Recipes() {
 		t.Run(r.ID, func(t *testing.T) { test(t, r) })
@@ -141,8 +139,8 @@ func TestOneHoldsTheLockUntilItIsReleased(t *testing.T) {
 	})
 }
 
-// keys returns the lock's keys and a node that has them. That node need not be the first:
-// WithFailFast returns once a majority of the nodes has answered.
+// keys returns the lock's keys and a node that has them. That node need not be the first: with
+// redsync's option WithFailFast, an acquire returns once a majority of the nodes has answered.
 func (p rivals) keys(t *testing.T) (redis.UniversalClient, []string) {
 	t.Helper()
 	for _, n := range p.nodes {
@@ -154,7 +152,6 @@ func (p rivals) keys(t *testing.T) (redis.UniversalClient, []string) {
 	return nil, nil
 }
 
-// forget removes all keys from all nodes.
 func (p rivals) forget(t *testing.T) {
 	t.Helper()
 	for _, n := range p.nodes {
@@ -221,7 +218,7 @@ func TestALeaseIsProlongedWhileItIsHeld(t *testing.T) {
 					prolonged++
 				}
 			}
-			// WithFailFast returns once a majority of the nodes has answered.
+			// With redsync's option WithFailFast, Extend returns once a majority of the nodes has answered.
 			if prolonged <= len(p.nodes)/2 {
 				t.Errorf("the key %s lives on for about %v on %d of %d nodes, want most", key, lease, prolonged, len(p.nodes))
 			}
@@ -256,7 +253,6 @@ func TestAKeyEndsWithItsLease(t *testing.T) {
 	})
 }
 
-// byID returns the recipe with that id.
 func byID(t *testing.T, id string) locks.Recipe {
 	t.Helper()
 	i := slices.IndexFunc(Recipes(), func(r locks.Recipe) bool { return r.ID == id })

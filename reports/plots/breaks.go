@@ -27,7 +27,6 @@ type swept struct {
 	trials, judged, violated int
 }
 
-// enough reports whether there are enough judged trials for a share.
 func (s swept) enough() bool { return s.judged >= leastJudged }
 
 // sweepAt identifies the trials of a sweep that have the same recipe, workload, fault and size.

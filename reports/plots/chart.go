@@ -54,10 +54,8 @@ func chart(title string, panels ...panel) *svg.Picture {
 	}}
 }
 
-// titleStyle is the style of a plot's title.
 var titleStyle = svg.Bold(svg.TextStyle(12, svg.Ink, draw.XLeft, draw.YTop))
 
-// draw draws the panel as a gonum plot.
 func (p panel) draw(c draw.Canvas) {
 	g := plot.New()
 	g.BackgroundColor = nil

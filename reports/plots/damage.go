@@ -58,7 +58,7 @@ func plotDamage(c Campaign) *svg.Picture {
 	})
 }
 
-// short writes a rate below a thousand million in at most four characters, such as "0", "0.3", "12", "3400",
+// short writes a rate below 999.5 million in at most four characters, such as "0", "0.3", "12", "3400",
 // "12k" or "7M".
 func short(rate float64) string {
 	switch {

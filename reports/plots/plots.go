@@ -26,7 +26,6 @@ type Campaign struct {
 	Needs map[string][]testbed.Capability
 }
 
-// ttl returns the lease time.
 func (c Campaign) ttl() time.Duration {
 	if c.TTL <= 0 {
 		return time.Second

@@ -64,12 +64,13 @@ type verdictInk struct {
 	ink          color.NRGBA
 }
 
-// text returns the colour of text on the ink: light on a dark ink, dark on a light ink.
+// text returns the colour of text on the ink: light on a dark ink, else the page's ink, whose halo keeps it
+// legible.
 func (v verdictInk) text() color.NRGBA {
 	if (299*int(v.ink.R)+587*int(v.ink.G)+114*int(v.ink.B))/1000 < 128 {
 		return svg.OnInk
 	}
-	return svg.RGB(0x1F2428) // svg.Ink is light on dark pages
+	return svg.Ink
 }
 
 // verdictInks are the colours of the verdicts in plots.

@@ -114,7 +114,7 @@ func (w *wave) add(t progress.Waiting) {
 }
 
 // of returns the time within which this share of the waiting clients got the lock, in tenths of a
-// lease time. It returns false if the bin has too few waits.
+// lease time, or never. It returns false if the bin has too few waits.
 func (b waitBin) of(share float64) (int, bool) {
 	if len(b.left) < leastWaiting {
 		return 0, false

@@ -10,7 +10,8 @@ import (
 )
 
 // answers returns a step for each acquire and release of the story's clients whose outcome the
-// client does not know. If clients waited although the lock was free, it returns only the first.
+// client does not know. If clients waited although the lock was free, it returns only the first
+// of these steps.
 func (t *teller) answers() []Step {
 	var out []Step
 	for _, p := range t.Pairs {

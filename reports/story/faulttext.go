@@ -109,7 +109,6 @@ func (t *teller) windowWords(w facts.Window) string {
 	return text
 }
 
-// serverLinkWords describes a fault on links between servers.
 func serverLinkWords(w facts.Window, until string) string {
 	ends := prose.List(w.Servers())
 	switch w.Effect {
@@ -225,5 +224,4 @@ func (t *teller) setsRight(op history.Op) bool {
 	return before.Offset != 0 && t.belongsToStory(before)
 }
 
-// sameClock reports whether op and earlier set the same clock.
 func sameClock(op, earlier history.Op) bool { return op.F == earlier.F && op.Ends(earlier) }

@@ -24,7 +24,6 @@ var harms = map[checker.Harm]func(t *teller, s *Step) bool{
 	checker.HarmBlockage: func(*teller, *Step) bool { return false },
 }
 
-// kind returns the kind of the finding's harm.
 func (f Finding) kind() checker.Harm { return f.oracle.HarmOf(f.Cause) }
 
 // Blocks reports whether the harm is a blockage: no client could acquire the lock.

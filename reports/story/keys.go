@@ -186,7 +186,7 @@ func (t *teller) standing(x facts.Event) string {
 }
 
 // promotedWithoutKey returns the replica that was promoted after its primary had lost a key, if
-// replication to it had stopped before the key was set; else "".
+// replication to it had stopped before the key was set and stayed stopped until the loss; else "".
 func (t *teller) promotedWithoutKey(x facts.Event) string {
 	i := slices.IndexFunc(t.Ops, func(op history.Op) bool {
 		return op.F == history.FPromote && op.Node != x.Node && op.Time >= x.At

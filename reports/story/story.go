@@ -84,8 +84,8 @@ func newTeller(f Focus) *teller {
 // leftFree reports whether clients waited although the lock was free.
 func (t *teller) leftFree() bool { return t.Finding.Account.What == account.LeftFree }
 
-// lastStrike returns when the last fault up to the instant at began, among the faults that hit
-// something. Without such a fault, it returns at itself.
+// lastStrike returns the beginning of a fault: of those that hit something and began no later than at,
+// the last one. Without such a fault, it returns at.
 func (t *teller) lastStrike(at time.Duration) time.Duration {
 	for _, w := range slices.Backward(t.Windows) {
 		if w.Hits > 0 && w.From <= at {
@@ -142,10 +142,14 @@ func broken(f Focus) string {
 	return "None: nothing failed. The lock's own steps did it."
 }
 
-// holdsInStory returns the holds in the harm, the holds that the finding names, those of
-// sendersHolds, and the last hold of each of the story's clients, if it lasted until the finding or
-// the finding is a breakdown. For a blockage, it returns the holds that led to the blockage and the
-// hold that ended it.
+// holdsInStory returns these holds, in order of time:
+//   - the holds in the harm (Involved), except for a blockage;
+//   - the holds whose acquires the finding names; for a blockage, only those that began before it;
+//   - the last hold of each of the story's clients, if that hold lasted until the finding, or if the
+//     finding is a breakdown; for a blockage, only of the clients whose keys block (lasting);
+//   - the holds of sendersHolds;
+//   - if the fencing tokens are at fault, a hold for each successful acquire that the finding names;
+//   - for a blockage that ended, the hold that ended it.
 func (t *teller) holdsInStory() []checker.Hold {
 	var holds []checker.Hold
 	x := t.Finding
@@ -270,7 +274,7 @@ func (t *teller) apart(holds []checker.Hold) bool {
 	return len(slices.Compact(nodes)) > 1
 }
 
-// intruder reports whether h is the second of two overlapping holds: the overlap began with it.
+// intruder reports whether h is the later of two overlapping holds: the overlap begins when h begins.
 func (t *teller) intruder(h checker.Hold) bool {
 	x := t.Finding
 	return x.Overlaps() && len(x.Clients) == 2 && h.From == x.From && h.Client == x.Clients[0] && x.To > x.From

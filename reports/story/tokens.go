@@ -142,7 +142,8 @@ func readTokens(e history.Evidence, pairs []history.Pair) tokens {
 	return t
 }
 
-// words describes the value and the fencing token of a grant.
+// words describes the value and the fencing token of a grant. It gives a new value its short name in
+// t.names, so it must be called in the order of the story.
 func (t tokens) words(g grant) string {
 	known := len(t.names) > 0
 	switch {

@@ -80,7 +80,6 @@ func scriptName(c history.Command, names map[string]string) string {
 	return names[sha]
 }
 
-// scripted reports whether the command ran a script.
 func scripted(c history.Command) bool {
 	_, ok := c.Script()
 	return ok

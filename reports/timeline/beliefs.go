@@ -57,7 +57,7 @@ func keyGone(h checker.Hold, f story.Focus) (time.Duration, bool) {
 	return gone, gone < h.To && gone < f.End
 }
 
-// livesOf returns, for each node, until when it had the keys of a believed hold. Keys that never
+// livesOf returns, for each node, until when the node had the keys of a believed hold. Keys that never
 // expire are left out if another key of the hold expires: a counter of fencing tokens outlives the
 // lock's key.
 func livesOf(h checker.Hold, f story.Focus) map[string]time.Duration {

@@ -119,7 +119,6 @@ func TestLanesTellBeliefsAndWaits(t *testing.T) {
 	}
 }
 
-// sceneOf returns the scene of the sample trial with this name.
 func sceneOf(t *testing.T, name string) scene {
 	t.Helper()
 	return newScene(focusOf(t, name))
@@ -136,7 +135,6 @@ func focusOf(t *testing.T, name string) story.Focus {
 	return story.Focus{}
 }
 
-// focusOn returns the focus of a trial's story.
 func focusOn(t *testing.T, s reporttest.Trial) story.Focus {
 	t.Helper()
 	f, ok := story.FocusOn(story.Trial{Title: s.Lock + " under " + s.Fault, Verdicts: s.Verdicts, Declared: s.Flaws(), Evidence: s.Evidence})

@@ -41,7 +41,7 @@ func (r row) String() string {
 // rows. A believed hold or a bar without rows has its label as the title. If the outcome of an
 // operation is known, the title omits its commands: the marks of the keys show them.
 func (s scene) tell(l lane, b bar) string {
-	believed := b.Style == barHold || b.Style == barRead || b.Style == barGone // its operation has another bar
+	believed := b.Style == barHold || b.Style == barRead || b.Style == barGone // the operation that began the hold has another bar
 	if b.Label != "" && (believed || len(b.Rows) == 0) {
 		return row{From: b.From, To: b.To, Who: l.Label, What: b.Label}.String()
 	}
@@ -88,7 +88,8 @@ func (b *book) add(r row) []int {
 	return []int{len(b.rows) - 1}
 }
 
-// used drops the rows that no bar or mark of the lanes names, and renumbers the rest by time.
+// used returns the rows that bars and marks of the lanes name, sorted by time. In the lanes, it replaces
+// the numbers of the rows by indices in the result.
 func (b *book) used(lanes []lane) []row {
 	var named []int
 	each := func(change func([]int) []int) {

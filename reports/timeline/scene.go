@@ -39,7 +39,7 @@ const (
 	nodeLane
 )
 
-// lane is one row of the timeline.
+// lane is one horizontal strip of the timeline.
 type lane struct {
 	Kind   laneKind
 	Label  string
@@ -57,7 +57,6 @@ type shade struct {
 	Fault    string
 }
 
-// barStyle is the look of a bar.
 type barStyle int
 
 const (
@@ -88,7 +87,6 @@ type bar struct {
 	Rows []int
 }
 
-// markShape is the look of a mark.
 type markShape int
 
 const (
@@ -115,7 +113,6 @@ type mark struct {
 	Rows    []int // the mark's rows, as indices in scene.Rows
 }
 
-// newScene returns the scene of the part of a trial in focus.
 func newScene(f story.Focus) scene {
 	s := scene{
 		Title:     f.Title,

@@ -25,7 +25,6 @@ const (
 	labelGap    = 4
 )
 
-// height returns the height of a lane of this kind.
 func (k laneKind) height() vg.Length {
 	switch k {
 	case faultLane:

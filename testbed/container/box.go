@@ -25,7 +25,7 @@ import (
 )
 
 // box is a node's container. The container remains when its server is killed. The node's next
-// server starts in it, with the same address.
+// server starts in the same container, with the same address.
 type box struct {
 	session *session
 	id      string

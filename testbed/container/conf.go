@@ -11,7 +11,7 @@ const data = "/data"
 // Configuration files in the node's directory.
 const (
 	redisConf    = "redis.conf"    // written by furnish for each start
-	sentinelConf = "sentinel.conf" // written by the caller
+	sentinelConf = "sentinel.conf" // written by package live; the Sentinel rewrites it
 )
 
 // configuration returns a redis.conf with the options of a command line. Each option is a name that

@@ -140,7 +140,6 @@ func (e *engine) image(ctx context.Context, name string, pull bool) (image, erro
 // localImage is the image that "make images" builds, for machines that cannot pull one.
 const localImage = "lockstorm/redis:local"
 
-// pullTimeout bounds the download of an image.
 const pullTimeout = 10 * time.Minute
 
 // pull downloads an image, as docker pull does.

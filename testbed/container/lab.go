@@ -41,9 +41,9 @@ type Lab struct {
 	lab *lab
 }
 
-// OpenLab returns the lab, locked for this process. The number of parallel trials must be at most
-// 1. OpenLab returns an error if it is greater, if the lab is not running, or if another process
-// runs trials in the lab.
+// OpenLab returns the lab, locked for this process. It returns an error if parallel, the number of
+// trials at a time, is greater than 1, if the lab is not running, or if another process runs trials in
+// the lab.
 func OpenLab(ctx context.Context, parallel int) (*Lab, error) {
 	if parallel > 1 {
 		return nil, fmt.Errorf("%d trials at a time: the lab can run only one", parallel)

@@ -15,7 +15,6 @@ type owner struct {
 	started string // the process's start time, "" if unknown
 }
 
-// self returns this process as an owner.
 func self() owner {
 	pid := os.Getpid()
 	return owner{host: processHost(), pid: pid, started: startOf(pid)}

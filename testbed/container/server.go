@@ -220,7 +220,6 @@ func (s *server) order(what string, do func(context.Context, client.APIClient) e
 	return nil
 }
 
-// sigkill sends SIGKILL.
 func (s *server) sigkill() error {
 	return s.order("kill", func(ctx context.Context, c client.APIClient) error {
 		_, err := c.ContainerKill(ctx, s.id, client.ContainerKillOptions{Signal: "SIGKILL"})

@@ -81,7 +81,6 @@ func (s *session) makeNetwork(ctx context.Context) (err error) {
 	return fmt.Errorf("make a network: %w", err)
 }
 
-// networkName returns the name of the session's network.
 func (s *session) networkName() string { return "lockstorm-" + strings.ToLower(s.name) }
 
 // bridge makes a bridge network and returns its properties.

@@ -61,8 +61,8 @@ func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context)
 }
 
 // ReachSentinel gives the client one node: the primary that the Sentinels name. Dial
-// connects through the gate to a Sentinel or a node, by the address that this server
-// announces; the connection's RemoteAddr is that address. In locks.Client.Addrs, addr stands
+// connects through the gate to a Sentinel or a node, by the address that the Sentinel or the
+// node announces; the connection's RemoteAddr is that address. In locks.Client.Addrs, addr stands
 // for the primary. The caller has to close the returned client.
 func (c *Client) ReachSentinel(o *redis.FailoverOptions, addr string,
 	dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.Client {
@@ -98,7 +98,7 @@ func (c *Client) Pools() []*redis.Client { return c.pools }
 // End ends locks.Client.Context, the context of the client's watchdogs.
 func (c *Client) End() { c.end() }
 
-// Skew sets the lead of the client's wall clock; it lags if offset is negative.
+// Skew sets the lead of the client's wall clock. A negative offset makes the clock lag.
 func (c *Client) Skew(offset time.Duration) {
 	c.skew.Store(int64(offset))
 	if c.gate.outside() {

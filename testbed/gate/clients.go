@@ -14,7 +14,7 @@ type pause struct {
 	hits int
 }
 
-// PauseClient implements testbed.Clients. Hits is the number of steps, commands, replies
+// PauseClient implements testbed.Clients. The undo returns the number of steps, commands, replies
 // and dials that waited at the gate.
 func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 	g.mu.Lock()

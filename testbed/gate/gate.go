@@ -46,7 +46,7 @@ type Options struct {
 	Clients int
 	// Clock is the history's clock. It is called with the gate's lock held.
 	Clock func() time.Duration
-	// Commands receives every command once its outcome is known. Calls do not overlap.
+	// Commands receives each command after its outcome has become final. Calls do not overlap.
 	Commands func(history.Command)
 	// Ordered makes indices independent of which goroutine came first at one instant. Only
 	// Number and Flush give commands their indices. Only they call Commands, for all
@@ -137,8 +137,8 @@ func (g *Gate) client(i int) (*gateClient, error) {
 	return g.clients[i], nil
 }
 
-// Step does for a client what testbed.Client.Step promises. A paused client reaches the step only when it is resumed.
-// If a point at the step's beginning pauses or crashes the client, that takes effect before
+// Step does for a client what testbed.Client.Step promises. A paused client reaches the step only when it
+// is resumed. If a point at the step's beginning pauses or crashes the client, that takes effect before
 // Step returns.
 func (g *Gate) Step(ctx context.Context, client int, name string) error {
 	g.mu.Lock()
@@ -185,9 +185,8 @@ func (g *Gate) Open(client, op int) {
 // that dial gets is the one that Dial returns. Until Dial has returned, only Number and the
 // methods for the node's side (Observe, Arrived, Served, NodeEnded) of the *Conn may be called.
 //
-// If the client is paused, Dial waits. If the client has crashed, Dial waits until ctx ends,
-// and fails; without a deadline in ctx it waits for at most lastWait, and for a client that is
-// a process it does not wait.
+// If the client is paused, Dial waits. If the client has crashed, Dial fails: at once if the client is a
+// process; otherwise when ctx ends or the gate is closed, or after lastWait if ctx has no deadline.
 func (g *Gate) Dial(ctx context.Context, client int, node string,
 	dial func(context.Context, *Conn) (net.Conn, error)) (*Conn, error) {
 	return g.dial(ctx, client, node, false, dial)

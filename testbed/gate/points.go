@@ -80,7 +80,8 @@ func (g *Gate) reach(cmd *history.Command, w testbed.When, who waiter) {
 	g.asleep(who) // goroutines that the functions woke go on first
 }
 
-// awaited reports whether a point is armed for the moment w of the command. mu is held.
+// awaited reports whether a point is armed for the moment w of the command and Point.After has passed.
+// mu is held.
 func (g *Gate) awaited(cmd *history.Command, w testbed.When) bool {
 	for _, a := range g.armed {
 		if lies(&a.point, cmd, w) && g.clock() >= a.point.After {

@@ -83,8 +83,8 @@ func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed
 	}, between.healed)
 }
 
-// killed notes that the node is down, until restarted or replaced is called. If the kill fails,
-// call failed, which withdraws the note; it does nothing if the node was down already.
+// killed notes that the node is down, until restarted or replaced is called. If the kill fails, the
+// caller must call failed, which withdraws the note. If the node was down already, failed does nothing.
 func (p *provocation) killed(node string) (failed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -123,7 +123,8 @@ const (
 	clockTimeout = time.Second
 )
 
-// awaitClock returns when the node's clock is ahead of this machine's by offset.
+// awaitClock returns when the node's clock is ahead of this machine's by offset, give or take
+// clockSlack. It fails after clockTimeout.
 func awaitClock(ctx context.Context, c *redis.Client, offset time.Duration) error {
 	for end := time.Now().Add(clockTimeout); ; time.Sleep(time.Millisecond) {
 		before := time.Now().Round(0).Add(offset)

@@ -181,7 +181,6 @@ func (e *env) serving() []*node {
 	return e.nodes
 }
 
-// node finds a node by name.
 func (e *env) node(name string) (*node, error) {
 	for _, n := range e.nodes {
 		if n.name == name {

@@ -46,7 +46,8 @@ type trial struct {
 	instants bool
 }
 
-// compare runs the trial on real servers and in the simulation.
+// compare runs the trial on real servers and in the simulation, and checks that the changes of keys are
+// equal, except for differences.
 func compare(t *testing.T, tr trial) {
 	t.Helper()
 	real, err := process.New(process.Options{Temp: redistest.Memory(t)})

@@ -247,7 +247,7 @@ func (e *env) equip(n *node) (err error) {
 	return err
 }
 
-// newServer returns a node with that name. Its server is not started yet.
+// newServer does not start the node's server.
 func (e *env) newServer(name string) *node {
 	dir := filepath.Join(e.temp.Path(), name)
 	if h, ok := e.place.(Housed); ok {
@@ -330,7 +330,8 @@ func (e *env) closeServers() error {
 	return errors.Join(errs...)
 }
 
-// pathError returns the part of err that a user can act on: the directory and the cause.
+// pathError reduces a *fs.PathError, even a wrapped one, to the directory and the cause. It returns any
+// other error unchanged.
 func pathError(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -134,7 +134,7 @@ func starve(ctx context.Context, c *redis.Client) (restore func() error, err err
 	return restore, nil
 }
 
-// awaitEmpty waits until the node has no keys.
+// awaitEmpty fails if the node still has keys after adminTimeout.
 func awaitEmpty(ctx context.Context, c *redis.Client) error {
 	deadline := time.Now().Add(adminTimeout)
 	for {

@@ -17,9 +17,9 @@ import (
 
 // monitor logs the commands that a node executes, including those called by scripts, as Redis's
 // MONITOR reports them: one per line, with the node's own time. The log shows a client's name
-// instead of its address. Other addresses in it are the harness's or a primary's. It goes on after a
-// restart of the node, but may lack the last commands before a kill. If the connection to a live
-// node breaks, two lines that begin with # mark the start and the end of the gap, with the
+// instead of its address. Other addresses in the log are the harness's or a primary's. The log goes
+// on after a restart of the node, but may lack the last commands before a kill. If the connection to
+// a live node breaks, two lines that begin with # mark the start and the end of the gap, with the
 // machine's time.
 //
 // The monitor's connection bypasses links and gate. MONITOR slows the node down.

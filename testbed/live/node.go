@@ -145,7 +145,6 @@ func (n *node) running() (Server, error) {
 	return n.server, nil
 }
 
-// addr returns the address of the latest server.
 func (n *node) addr() string { return n.latest().Addr() }
 
 // ended returns the words for a server's unexpected end.
@@ -156,7 +155,6 @@ func ended(s Server) string {
 	return "died unexpectedly"
 }
 
-// dial connects to the server.
 func (n *node) dial(ctx context.Context) (net.Conn, error) {
 	s := n.latest()
 	if r, ok := s.(Remote); ok {
@@ -171,8 +169,8 @@ func (n *node) dial(ctx context.Context) (net.Conn, error) {
 // executing.
 const killTimeout = 100 * time.Millisecond
 
-// kill calls down and then kills the node's server. It holds the node's turn if the turn becomes
-// free within killTimeout. kill fails if the node is down already. If ctx ends before down is
+// kill calls down and then kills the node's server. kill holds the node's turn meanwhile, if the turn
+// becomes free within killTimeout. kill fails if the node is down already. If ctx ends before down is
 // called, the node lives on. If ctx ends later, kill does not wait for the server's end.
 func (n *node) kill(ctx context.Context, down func() error) error {
 	if n.quiet(ctx) {

@@ -64,7 +64,6 @@ func mustLive(t *testing.T) func(error) {
 	return func(err error) { t.Errorf("died: %v", err) }
 }
 
-// startAs starts a node with the server s.
 func startAs(t *testing.T, n *node, place slowPlace, s Server) {
 	t.Helper()
 	place.start <- s

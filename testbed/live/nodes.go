@@ -15,7 +15,7 @@ import (
 )
 
 // Pause implements testbed.Nodes. Hits is the number of commands that were sent to the node
-// and not answered before it was resumed.
+// and not answered before the node was resumed.
 func (e ownEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
@@ -55,7 +55,7 @@ func (e ownEnv) kill(ctx context.Context, node string, down func() error, p *pro
 }
 
 // Restart implements testbed.Nodes. A replica, or a replaced primary, comes back as a
-// replica of the present primary and copies its data.
+// replica of the present primary and copies the primary's data.
 func (e ownEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	n, err := e.node(node)
 	if err != nil {

@@ -140,7 +140,8 @@ func (d *diff) now(key string, was seen) (now seen, has bool) {
 	return now, true
 }
 
-// done attributes a change to d.cause or, if the key expired before a restart, to the expiry.
+// done attributes a change to d.cause, with one exception: a key that is gone after a restart expired, if its
+// time was over by this look and the node's durability keeps keys.
 func (d *diff) done(key string, was, now seen, over bool) {
 	by := d.cause.by
 	if by == history.ByRestart && now.content == nil && over && d.node.durability != testbed.Volatile {
@@ -149,8 +150,8 @@ func (d *diff) done(key string, was, now seen, over bool) {
 	d.change(key, by, d.node.executed, d.since(d.cause.from), d.seen.Got, was.content, now.content)
 }
 
-// commanded attributes a change to the commands that may have changed the key, to its
-// expiry, or to somebody else.
+// commanded attributes a change to the commands that may have changed the key, to the
+// key's expiry, or to somebody else.
 func (d *diff) commanded(key string, was, now seen, over bool) {
 	suspects := slices.DeleteFunc(slices.Clone(d.effects), func(f *effect) bool { return !f.touches(key) })
 	end := d.since(d.clock.notBefore(was.ends))

@@ -25,8 +25,8 @@ type Electing interface {
 // Peer is a Server that other servers recognise by its source address.
 type Peer interface {
 	Server
-	// Peer returns the IPv4 source address of the server's connections to other servers. It
-	// is unique in the trial.
+	// Peer returns the IPv4 source address of the server's connections to other servers. The
+	// address is unique in the trial.
 	Peer() string
 }
 

@@ -201,8 +201,8 @@ func (e *env) heir(node string) (heir, old *node, err error) {
 	return heir, e.primary, nil
 }
 
-// promoteFor makes a replica the primary and moves the clients in moved to it. It closes the old
-// primary's links to replicas, so that neither the old nor the new primary has replicas.
+// promoteFor makes heir the primary and moves the given clients to it. It closes the old primary's
+// links to replicas, so that neither the old nor the new primary has replicas.
 func (e *env) promoteFor(ctx context.Context, heir *node, moved []*client) error {
 	if err := heir.ask(ctx, func(c *redis.Client) error { return c.ReplicaOf(ctx, "NO", "ONE").Err() }); err != nil {
 		return err

@@ -61,8 +61,8 @@ func (w *sentinels) servers() []*node {
 	return w.all
 }
 
-// announce opens a peer proxy for each server and makes the nodes announce the proxy's address. It
-// must run before the servers are started.
+// announce opens a peer proxy for each server and makes each node announce its proxy's address.
+// announce must run before the servers are started.
 func (e *env) announce() error {
 	e.peerProxies = newPeerProxies(e.proxies, e.place.ListenIP())
 	e.sentinels = newSentinels(e)
@@ -165,7 +165,6 @@ func (e *env) instruct(s *node) error {
 	return os.WriteFile(filepath.Join(s.dir, sentinelConfig), []byte(text), 0o644)
 }
 
-// sentinelConfig is the name of a Sentinel's configuration file.
 const sentinelConfig = "sentinel.conf"
 
 // sentinelID returns a Sentinel's id: 40 hexadecimal digits.

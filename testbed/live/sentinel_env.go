@@ -66,7 +66,7 @@ func (e *env) chosen(ctx context.Context, s, n *node) error {
 	})
 }
 
-// present returns the present primary: the node that was promoted last.
+// present returns the current primary: n0, or the node that was promoted last.
 func (e *env) present() *node {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -214,8 +214,8 @@ func (e sentinelEnv) pair(l testbed.Link) (*proxy, error) {
 }
 
 // hearing returns a function that is called with each command from another server to n, before n gets
-// the command. It notes promotions and demotions by REPLICAOF. Sentinels send REPLICAOF between MULTI
-// and EXEC, so that it is noted before n executes it.
+// the command. The function notes promotions and demotions by REPLICAOF. Sentinels send REPLICAOF
+// between MULTI and EXEC, so the function notes the REPLICAOF before n executes it.
 func (e *env) hearing(n *node) hearing {
 	return func(_ string, args []history.Bytes) {
 		switch resp.Name(args) {

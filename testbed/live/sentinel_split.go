@@ -95,7 +95,6 @@ type linkEnds struct {
 	proxy    func() (*proxy, error)
 }
 
-// allLinks returns all links of the world.
 func (e *env) allLinks() []linkEnds {
 	var all []linkEnds
 	servers := slices.Concat(e.nodes, e.sentinels.all)

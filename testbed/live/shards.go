@@ -31,8 +31,8 @@ type cluster struct {
 var shardKeys = [testbed.Masters]string{"sync-0", "sync-2", "sync-3"}
 
 // clientsAsk bounds the time from an election to a client's first command to the new
-// master. Clients that wait for a lock keep retrying, at the latest after a command's
-// timeout.
+// master: a client that waits for a lock tries again at the latest when its last command
+// has timed out.
 const clientsAsk = 2 * time.Second
 
 func newCluster(e *env) *cluster {
@@ -50,7 +50,6 @@ func newCluster(e *env) *cluster {
 	return c
 }
 
-// shardOf returns the node's shard.
 func (c *cluster) shardOf(n *node) *shard {
 	for _, s := range c.shards {
 		for _, other := range s.nodes {

@@ -99,7 +99,6 @@ func myID(ctx context.Context, c *redis.Client) (string, error) {
 	return c.Do(ctx, "CLUSTER", "MYID").Text()
 }
 
-// begin marks the slots as importing and migrating.
 func (m *migration) begin(ctx context.Context) (err error) {
 	if len(m.slots) == 0 {
 		return nil

@@ -81,8 +81,8 @@ func (e *env) unite(ctx context.Context, old *node) error {
 }
 
 // writeCounter counts the answered commands that have changed a node's data since the count began.
-// After each answer, it asks the node for its number of changes, since a write command may change
-// nothing. Expiries do not count: they are not commands.
+// After each answer, the counter asks for the node's number of changes, since a write command may
+// change nothing. Expiries do not count: they are not commands.
 type writeCounter struct {
 	client *redis.Client
 
@@ -141,7 +141,7 @@ func (l *writeCounter) close() int {
 }
 
 // changes returns how often commands have changed a node's data since its start. Redis
-// resets that count when it saves an RDB file, which it never does in a trial.
+// resets that count when it saves an RDB file, but no node of a trial saves one.
 func changes(ctx context.Context, c *redis.Client) (int, error) {
 	info, err := c.InfoMap(ctx, "persistence").Result()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 // pair is the tap's end of one client connection: far leads to the proxy, server to Redis.
 // The tap reads commands and replies, and gives each node one command at a time, so that
-// the order of execution is known. It forwards a complete command even if the client has
-// gone.
+// the order of execution is known. The tap forwards a complete command even if the client
+// has gone.
 type pair struct {
 	gate   *gate.Conn
 	client int
@@ -96,7 +96,7 @@ func (p *pair) sever() {
 }
 
 // requests hands commands to the node until the proxy closes its side. After the node's side has
-// ended, it discards the proxy's data, so that the proxy does not block in a write.
+// ended, requests discards the proxy's data, so that the proxy does not block in a write.
 func (p *pair) requests(server net.Conn) {
 	r := resp.NewReader(p.far)
 	for server != nil {

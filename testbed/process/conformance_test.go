@@ -12,7 +12,7 @@ import (
 )
 
 // TestProcessKeepsWhatTestbedsPromise leaves out clocks of nodes if no clock shim can be built.
-// TestANodesClockIsItsOwn reports that.
+// TestANodesClockIsItsOwn is then skipped with the reason.
 func TestProcessKeepsWhatTestbedsPromise(t *testing.T) {
 	if shim, err := clockshimtest.Make(t); err == nil {
 		t.Setenv(clockshim.PathVariable, shim)

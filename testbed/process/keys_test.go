@@ -59,7 +59,8 @@ func watch(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env
 	return w
 }
 
-// wantChains checks that each change starts from the content that the previous one left.
+// wantChains checks that each change of a key starts from the content that the key's previous change
+// left.
 func wantChains(t *testing.T, changes []history.KeyChange) {
 	t.Helper()
 	type place struct {

@@ -16,7 +16,8 @@ import (
 
 // TestClientsDoNotNoticeThatKeysAreWatched checks that the observer's commands do not affect what a
 // client can see: transactions, tracking, notifications, the number of cached scripts, the
-// replication offset, the number of unsaved changes. MONITOR's log must not show them either.
+// replication offset, the number of unsaved changes. MONITOR's log must not show
+// the observer's commands either.
 func TestClientsDoNotNoticeThatKeysAreWatched(t *testing.T) {
 	monitor := filepath.Join(t.TempDir(), "monitor")
 	watch(t, testbed.Setup{Topology: testbed.Single, Monitor: monitor}, func(ctx context.Context, e testbed.Env, w *watched) error {

@@ -11,7 +11,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// body is the body of a trial.
 type body func(context.Context, testbed.Env) error
 
 // pings sends PINGs one after the other, with rest between them, until one fails.

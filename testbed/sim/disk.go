@@ -8,7 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
-// disk is a node's append-only file. A kill keeps a prefix of its writes.
+// disk is a node's append-only file. After a kill, a prefix of the file's writes is left.
 type disk struct {
 	durability testbed.Durability
 	durable    node.Snapshot // the data as of the last fsync

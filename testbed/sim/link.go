@@ -23,9 +23,9 @@ type packet struct {
 	args   []string     // a request's arguments
 	number int          // a request's number on its connection, from 1
 	data   resp.Message // a message to the client
-	// matters says that stopping the packet counts as a hit: the packet is a recipe's own
-	// command, the reply to one or a pushed message, or it replicates a write by a client or an
-	// eviction.
+	// matters says that stopping the packet counts as a hit. This holds for a recipe's own
+	// command, the reply to such a command, a pushed message, and data that a primary sends
+	// because of a client's write or an eviction.
 	matters bool
 	copy    *state // data from a primary to its replica
 	offset  uint64 // the primary's count of writes that the packet carries or acknowledges
@@ -110,7 +110,6 @@ func mix(values ...uint64) uint64 {
 	return h
 }
 
-// flow returns the flow that the packet belongs to.
 func (p *packet) flow() *flow {
 	switch {
 	case p.conn == nil:
@@ -278,7 +277,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, jointly bool) (net.Co
 	}
 }
 
-// retarget connects the link to another node and closes its connections to the old one.
+// retarget connects the link to another node and closes the link's connections to the old node.
 func (l *link) retarget(to *server) {
 	if l.target == to {
 		return

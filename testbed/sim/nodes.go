@@ -63,7 +63,7 @@ func (w *simulation) Kill(_ context.Context, node string, down func() error) err
 }
 
 // Restart implements testbed.Nodes. A replica or a replaced primary comes back as a replica
-// of the current primary and takes over its data.
+// of the current primary and loads the primary's data.
 func (w *simulation) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -101,7 +101,7 @@ func (c *conn) idle() bool {
 // their results are delivered at one instant, when the last result is known.
 type dialGroup struct {
 	since   time.Duration
-	open    int // number of dials whose results are unknown
+	open    int // number of dials that the group waits for
 	deliver []func()
 }
 
@@ -136,7 +136,8 @@ func (c *conn) result(deliver func()) {
 	j.oneDone()
 }
 
-// oneDone notes that one more result is known. After the last one, it delivers all results.
+// oneDone notes that the group no longer waits for one of its dials. If it waits for none, oneDone
+// delivers all results.
 func (j *dialGroup) oneDone() {
 	if j.open--; j.open > 0 {
 		return

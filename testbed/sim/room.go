@@ -18,8 +18,8 @@ type room struct {
 	waiting []chan struct{} // one for each waiting command, in order; closed when the command may enter
 }
 
-// enter waits until there is room for one more command. When the command has ended, its caller must
-// call leave. If ctx ends first, enter returns ctx's error.
+// enter waits until there is room for one more command. If ctx ends first, enter returns ctx's error.
+// Otherwise the caller of enter must call leave when the command has ended.
 func (r *room) enter(ctx context.Context) error {
 	r.mu.Lock()
 	if r.taken < testbed.PoolSize {

@@ -92,7 +92,8 @@ const aftermath = 10 * time.Second
 // start with the body, have this place, too. No pipe does.
 const bodyPlace = placesOfPipes - apart/2
 
-// build makes the nodes and the clients with their links.
+// build makes the servers, the clients with their links and the replication, and schedules the
+// trial's time limit.
 func (w *simulation) build(nodes []*node.Node) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,8 +147,7 @@ func (w *simulation) stagger(client int, node string, conn int) time.Duration {
 // seldom woken at the same instant, and long staggers would slow clients down.
 const clientsInTurn = 16
 
-// serving returns the nodes that clients use now, in the order of
-// locks.Client.Nodes.
+// serving returns the nodes that clients use now, in the order of locks.Client.Nodes.
 func (w *simulation) serving() []*server {
 	if w.primary != nil {
 		return []*server{w.primary}
@@ -261,7 +261,6 @@ func (w *simulation) breakDown() {
 	w.abandon(b)
 }
 
-// client is one client process.
 type client struct {
 	*gate.Client
 	links []*link // in the order of locks.Client.Nodes

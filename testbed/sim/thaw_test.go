@@ -14,8 +14,9 @@ import (
 )
 
 // frozen makes a client send many commands to a frozen node, each over a connection of its own,
-// and one more command when the first is answered. It calls the function during while the node
-// works off its backlog, and returns the commands that arrived, in the order of execution.
+// and one more command when the first is answered. When the node resumes, and begins to work off
+// its backlog, frozen calls the function in the parameter during. It returns the commands that
+// arrived, in the order of execution.
 func frozen(t *testing.T, requests int, during func(context.Context, *simulation) error) []history.Command {
 	t.Helper()
 	commands := in(t, testbed.Setup{Seed: 3, CommandTimeout: 10 * time.Second}, func(ctx context.Context, w *simulation) error {

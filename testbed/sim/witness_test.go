@@ -25,7 +25,6 @@ func watch(t *testing.T, s testbed.Setup, body func(context.Context, *simulation
 	return commands, changes
 }
 
-// nodeKey is a key on a node.
 type nodeKey struct {
 	node string
 	key  history.Bytes

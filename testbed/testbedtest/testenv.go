@@ -139,7 +139,7 @@ func (w *testEnv) set(client int, key, value string) error {
 
 func (w *testEnv) mustSet(client int, key, value string) { w.must(w.set(client, key, value)) }
 
-// mustNotSet sends a SET that must fail.
+// mustNotSet sends a SET that must fail. If the SET succeeds, the test fails but the body goes on.
 func (w *testEnv) mustNotSet(client int, key, why string) {
 	w.Helper()
 	if err := w.set(client, key, "1"); err == nil {
@@ -166,7 +166,7 @@ func (w *testEnv) onNode(node, key string) string {
 	return ""
 }
 
-// check checks a key's value on a node.
+// check checks a key's value on a node; "" = no key.
 func (w *testEnv) check(node, key, want string) {
 	w.Helper()
 	if got := w.onNode(node, key); got != want {
@@ -269,7 +269,6 @@ func (w *testEnv) restart(node string, d testbed.Durability) {
 	}
 }
 
-// named returns the commands with this name.
 func named(commands []history.Command, name string) []history.Command {
 	var some []history.Command
 	for _, c := range commands {

@@ -19,8 +19,8 @@ type Case struct {
 }
 
 // New returns the case of this evidence. The caller must not change the evidence while the case is
-// in use. In the case, every operation on a read-write lock has its mode, if it can be known. A command
-// that a client sent for another lock than that of its open operation belongs to no operation: see
+// in use. In the case, every operation on a read-write lock has its mode, if the mode can be known. A
+// command that a client sent for another lock than that of its open operation belongs to no operation: see
 // keyspace.Attribute.
 func New(e history.Evidence) *Case {
 	e.Ops = moded(e)

@@ -35,9 +35,9 @@ func (c Clock) Shows(wall, from time.Duration) time.Duration {
 	return max(from, wall-ahead)
 }
 
-// Before reports whether the clock showed a time before wall at some instant in [from, to]. Only
-// the shown time counts: a clock that was set forward and then right again may never have shown
-// such a time.
+// Before reports whether the clock showed a time before wall at some instant in [from, to]. Only the time
+// that the clock showed counts: a clock that was ahead during the whole interval may have shown no such
+// time, although a right clock would have.
 func (c Clock) Before(wall, from, to time.Duration) bool {
 	ahead := time.Duration(0)
 	for _, o := range c {

@@ -23,7 +23,7 @@ type Hold struct {
 	Lock   string
 	Mode   history.Mode // empty unless the recipe claims a read-write lock
 	Client int
-	// From and To are on the history's clock; To is Never if nothing ended it.
+	// From and To are on the history's clock; To is Never if nothing ended the hold.
 	// A deadline may lie beyond the history's last entry.
 	From, To time.Duration
 	ToWhy    string // ByRelease, ByDeadline, ByLost, ByCrash or ByNothing

@@ -9,7 +9,8 @@ import (
 
 // moded returns the entries of a read-write lock with their modes filled in, since a release need not name
 // the mode. Every operation other than an acquire gets the mode of its acquire. If a client has several
-// unreleased acquires, moded takes the latest of the first of these kinds that exists:
+// unreleased acquires, moded looks for these kinds in order, and takes the latest acquire of the first kind
+// that it finds:
 //
 //   - an acquire with the operation's token;
 //   - a granted acquire whose lease is not over;

@@ -21,9 +21,8 @@ import (
 //	nemesis window client-pause 10-90         a fault window
 //
 // Keys are lock (by default "L"), mode, token, deadline, fence, seq, value, offset, reason, and hits (of
-// a fault window).
-// Entries with equal times keep the order of the text. After an info, a client continues as a new
-// process.
+// a fault window). Entries with equal times keep the order of the text. After an info, a client continues
+// as a new process.
 func Timeline(t testing.TB, text string) []history.Op {
 	t.Helper()
 	var entries []entryAt

@@ -11,8 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// cozyRenewal is a bug in LongOperation of cozy-stack 1.5.8, pkg/lock: it renews the lease by
-// SETNX, which fails while the lock is held.
+// cozyRenewal is a bug in LongOperation of cozy-stack 1.5.8, pkg/lock: the renewal of the lease is
+// a SETNX, which fails while the lock is held.
 var cozyRenewal = bug.Bug{
 	Name:     "cozy-renewal",
 	Title:    "linagora/cozy-stack ea395f8",

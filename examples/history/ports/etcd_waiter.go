@@ -14,7 +14,7 @@ import (
 )
 
 // etcdWaiter is a bug in concurrency.Mutex of etcd 3.4: after waiting in the queue, a client takes
-// the lock without checking that its own lease has not ended. In this port the queue is on Redis.
+// the lock without checking whether its own lease has ended. In this port the queue is on Redis.
 var etcdWaiter = bug.Bug{
 	Name:     "etcd-waiter",
 	Title:    "etcd-io/etcd #11456",

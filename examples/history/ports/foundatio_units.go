@@ -9,8 +9,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// foundatioUnits is a bug in RenewAsync of Foundatio.Redis 10.2.0, Scripts/ReplaceIfEqual.lua: it
-// passes a number of seconds to SET PX, so that a renewed lease of 30 s ends after 30 ms.
+// foundatioUnits is a bug in RenewAsync of Foundatio.Redis 10.2.0, Scripts/ReplaceIfEqual.lua: the
+// renewal passes a number of seconds to SET PX, so that a renewed lease of 30 s ends after 30 ms.
 var foundatioUnits = bug.Bug{
 	Name:     "foundatio-units",
 	Title:    "FoundatioFx/Foundatio.Redis #73",

@@ -41,7 +41,6 @@ func timed(lockOn func(rdb *redis.Client, now func() time.Time) lock) locktest.S
 	}
 }
 
-// acquired makes one attempt to acquire the lock.
 func acquired(ctx context.Context, l lock, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error) {
 	token := rand.Text()
 	if ok, err := l.acquire(ctx, key, token, ttl); !ok || err != nil {
@@ -99,7 +98,6 @@ func deleteOwn(rdb *redis.Client) func(context.Context, string, string) (bool, e
 	}
 }
 
-// compareAndExpire prolongs the lease if the key has the token.
 var compareAndExpire = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
   return redis.call('pexpire', KEYS[1], ARGV[2])

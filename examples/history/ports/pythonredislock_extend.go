@@ -10,8 +10,8 @@ import (
 )
 
 // pythonredislockExtend is a bug in Lock.extend of python-redis-lock in November 2015 (never
-// released): it does not compare the token, so a client whose lease has ended prolongs the next
-// holder's lease.
+// released): the extension does not compare the token, so a client whose lease has ended prolongs
+// the next holder's lease.
 var pythonredislockExtend = bug.Bug{
 	Name:     "python-redis-lock-extend",
 	Title:    "ionelmc/python-redis-lock #31",

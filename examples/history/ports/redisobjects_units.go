@@ -13,8 +13,8 @@ import (
 )
 
 // redisobjectsUnits is a bug in Redis::Lock of redis-objects 1.4.2, lib/redis/lock.rb: milliseconds
-// are taken for seconds, so that for a thousand leases a holder considers the key its own and
-// deletes it at the release.
+// are taken for seconds, so that for the time of a thousand leases a holder considers the key its
+// own and deletes it at the release.
 var redisobjectsUnits = bug.Bug{
 	Name:     "redis-objects-units",
 	Title:    "nateware/redis-objects #234",

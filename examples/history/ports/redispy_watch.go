@@ -8,8 +8,8 @@ import (
 	"example.com/history/ports/bug"
 )
 
-// redispyWatch is a bug in Lock.release of redis-py 2.10.6, redis/lock.py: it sends WATCH but no
-// MULTI, so that its DEL may free the next holder's lock.
+// redispyWatch is a bug in Lock.release of redis-py 2.10.6, redis/lock.py: the release sends WATCH
+// but no MULTI, so that its DEL may free the next holder's lock.
 var redispyWatch = bug.Bug{
 	Name:     "redis-py-watch",
 	Title:    "redis/redis-py #1031",

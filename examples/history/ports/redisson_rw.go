@@ -179,8 +179,9 @@ end
 return redis.call('pttl', KEYS[1])`)
 }
 
-// acquireWriter grants the lock for writing if nobody else has it. If the writer acquires the lock
-// again, the script runs expire, a Lua statement that sets the TTL of the hash.
+// acquireWriter grants the lock for writing if nobody has it, or if the caller already has it for
+// writing. In the second case, the script runs expire, a Lua statement that sets the TTL of the hash. A
+// caller that only reads is refused, even if nobody else reads.
 func acquireWriter(expire string) *redis.Script {
 	return redis.NewScript(`
 local mode, field = redis.call('hget', KEYS[1], 'mode'), ARGV[2] .. ':write'

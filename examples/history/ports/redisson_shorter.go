@@ -25,7 +25,6 @@ var redissonShorter = bug.Bug{
 	OtherBugsLeft: true,
 }
 
-// writeShortly takes the lock for writing, for a tenth of the ttl.
 func writeShortly(own rwClient, ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error) {
 	return own.write(ctx, c, key, ttl/10)
 }

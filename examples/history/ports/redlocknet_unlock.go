@@ -27,8 +27,8 @@ var redlocknetUnlock = bug.Bug{
 	After:    on(func(rdb *redis.Client) lock { return keptAlive(rdb, true) }),
 }
 
-// keptAlive extends its lease whenever half of it is over. Release stops the extensions; if wait is
-// set, it waits for a running extension.
+// keptAlive extends its lease whenever half of the lease is over. Release stops the extensions, and
+// waits for a running extension if wait is set.
 func keptAlive(rdb *redis.Client, wait bool) lock {
 	return lock{
 		acquire: setNX(rdb), release: deleteOwn(rdb),

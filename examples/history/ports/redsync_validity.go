@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/locktest"
 )
 
-// redsyncValidity is a bug in Mutex.Extend of redsync 4.3, mutex.go: it reports success even if it
-// took longer than the lease.
+// redsyncValidity is a bug in Mutex.Extend of redsync 4.3, mutex.go: an extension reports success
+// even if the extension took longer than the lease.
 var redsyncValidity = bug.Bug{
 	Name:     "redsync-validity",
 	Title:    "go-redsync/redsync #71",

@@ -25,8 +25,8 @@ var semaphoreReacquire = bug.Bug{
 	After:    on(func(rdb *redis.Client) lock { return refreshed(rdb, extendOwn(rdb)) }),
 }
 
-// refreshed is a lock that renews its lease whenever four fifths of it are over. It tells its
-// holder that the lock is lost if refresh returns false.
+// refreshed is a lock that renews its lease whenever four fifths of the lease are over. If refresh
+// returns false without an error, the lock tells its holder that the lock is lost.
 func refreshed(rdb *redis.Client, refresh func(context.Context, string, string, time.Duration) (bool, error)) lock {
 	return lock{
 		acquire: setNX(rdb), release: deleteOwn(rdb),

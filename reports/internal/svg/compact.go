@@ -25,9 +25,9 @@ type Sheet struct {
 // Rules returns the style sheet for the pictures compacted so far.
 func (s *Sheet) Rules() string { return s.rules.String() }
 
-// Compact returns the picture in fewer bytes, usually less than half, for a page with the sheet's
-// rules. Styles become classes, coordinates are cut to tenths of a point, successive paths of one
-// style are joined, and paths become relative.
+// Compact returns the picture in fewer bytes, usually less than half. The page that shows it must contain
+// Rules. Styles become classes, coordinates are cut to tenths of a point, successive paths of one style are
+// joined, and the coordinates of paths become relative.
 func (s *Sheet) Compact(picture []byte) []byte {
 	picture = toTenths(picture)
 	picture = svgStyle.ReplaceAllFunc(picture, func(attribute []byte) []byte {

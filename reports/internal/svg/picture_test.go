@@ -34,7 +34,8 @@ func TestAPNGKeepsTheColoursOfADrawing(t *testing.T) {
 	}
 }
 
-// Each pixel of the image has a colour of its own, and is at most a little different afterwards.
+// Each pixel of the image has a colour of its own, so the palette lacks most colours. Each pixel must get
+// the nearest colour of the palette.
 func TestRareColoursBecomeTheNearestFrequentOne(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 64, 64))
 	for y := range 64 {

@@ -120,8 +120,9 @@ func (l *Looker) Reckons() bool { return l.ends == "PTTL" }
 // nobody changes the node's keys between two rounds.
 const attempts = 6
 
-// Look reads all keys of the node or, with Options.Names, only these. Without Names, likely are keys
-// that the node may have; a good guess saves a second round trip. clock gives the times Sent and Got.
+// Look reads all keys of the node or, if Options.Names is set, only the keys that Names returns.
+// Without Names, likely are keys that the node may have; a good guess saves a second round trip.
+// clock gives the times Sent and Got.
 func (l *Looker) Look(likely []string, clock func() time.Duration) (Result, error) {
 	if l.Names != nil {
 		likely = l.Names()
@@ -171,7 +172,6 @@ type question struct {
 	typed bool   // also ask for the key's type
 }
 
-// questions returns the questions about the likely keys.
 func (l *Looker) questions(likely []string) map[string]question {
 	asked := make(map[string]question, len(likely))
 	for _, key := range likely {
@@ -228,7 +228,8 @@ type round struct {
 	elsewhere map[string]bool   // keys that the node redirects to other nodes
 }
 
-// whole reports whether the answer is complete.
+// whole reports whether the answer is complete. all: the look is at all keys of the node, not only at
+// the keys asked about. list: the round asked for the names of all keys, too.
 func (r *round) whole(asked map[string]question, all, list bool) bool {
 	if len(r.kinds) > 0 || !all {
 		return len(r.kinds) == 0
@@ -299,8 +300,8 @@ func (l *Looker) all(commands [][]string) ([]answer, error) {
 	return did.list, nil
 }
 
-// about returns the commands that read one key. The expiry comes last: if its answer says that the
-// key does not exist, the earlier answers do not count.
+// about returns the commands that read one key. The expiry comes last: if the answer about the expiry
+// says that the key does not exist, the earlier answers do not count.
 func (l *Looker) about(key string, q question) [][]string {
 	var commands [][]string
 	ask := func(args ...string) {

@@ -122,7 +122,6 @@ func TestTooManyClientsAreARefusal(t *testing.T) {
 	}
 }
 
-// BenchmarkLook looks at servers with different numbers of keys.
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{1, 10, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -31,7 +31,6 @@ var (
 	atSeconds  = []string{"@s100", "@s+60", "@s-10", "0", "-1", "1"}
 )
 
-// gen is a generator of arguments.
 type gen func(*rapid.T) []string
 
 // from returns a generator that draws one argument from pool or, in one of ten cases, from
@@ -204,7 +203,6 @@ func declared() []string {
 	return names
 }
 
-// names lists the commands in arguments, sorted.
 var names = slices.Sorted(maps.Keys(arguments))
 
 // command draws one command of arguments, sometimes with one argument too few or too many.

@@ -162,7 +162,6 @@ func (d *duel) finish() error {
 	return d.look(looker, typedPool, "TYPE", "PEXPIRETIME", "LLEN", "SMEMBERS", "ZCARD")
 }
 
-// look runs each of the commands on each of the keys.
 func (d *duel) look(session int, keys []string, commands ...string) error {
 	for _, key := range keys {
 		for _, c := range commands {

@@ -25,7 +25,6 @@ type exception struct {
 	Example     []step
 }
 
-// exceptions lists all known differences.
 var exceptions = []exception{
 	{
 		ID: "lua-error-text", Commands: scripting,
@@ -97,7 +96,6 @@ func repeatsMember(args []string) bool {
 	return len(args) > 5 && args[len(args)-1] == args[len(args)-3]
 }
 
-// scripting lists the commands that run scripts.
 var scripting = []string{"EVAL", "EVALSHA"}
 
 // calls returns commands as steps of session 0.

@@ -14,7 +14,7 @@ import (
 // fragment draws a few steps that belong together.
 type fragment func(*rapid.T) []step
 
-// scriptOf returns a generator of scripts of commands, which consist of such fragments.
+// scriptOf returns a generator of scripts of commands. Each script is a sequence of 1 to 25 fragments.
 func scriptOf(fragments ...fragment) *rapid.Generator[[]step] {
 	one := rapid.Custom(func(t *rapid.T) []step {
 		return fragments[rapid.IntRange(0, len(fragments)-1).Draw(t, "fragment")](t)
@@ -24,7 +24,6 @@ func scriptOf(fragments ...fragment) *rapid.Generator[[]step] {
 
 func session(t *rapid.T) int { return rapid.IntRange(0, sessions-1).Draw(t, "session") }
 
-// single draws one command.
 func single(t *rapid.T) []step { return []step{{session: session(t), args: command(t)}} }
 
 // transaction draws a transaction of one session. Parts such as WATCH and MULTI may be missing,
@@ -175,8 +174,8 @@ func (s *script) call(t *rapid.T) []step {
 	}
 }
 
-// everyRecipeScript returns scripts of commands that call every recipe's script, so that each one
-// is compared whatever rapid draws.
+// everyRecipeScript returns scripts of commands, one for each script of the recipes. So each script of
+// a recipe is compared whatever rapid draws.
 func everyRecipeScript(scripts []*script) [][]step {
 	var all [][]step
 	for _, s := range scripts {

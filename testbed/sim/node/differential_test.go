@@ -56,7 +56,6 @@ func setDefaults(t *testing.T) {
 	}
 }
 
-// runEach runs the given scripts of commands.
 func runEach(t *testing.T, d *duel, total *coverage, scripts ...[]step) {
 	t.Helper()
 	for _, steps := range scripts {

@@ -97,7 +97,6 @@ var notCompared = []string{
 	"ZREMRANGEBYLEX", "ZREVRANGE", "ZREVRANGEBYLEX", "ZREVRANGEBYSCORE", "ZSCAN", "ZUNION", "ZUNIONSTORE",
 }
 
-// otherNames lists the commands in others, sorted.
 var otherNames = slices.Sorted(maps.Keys(others))
 
 // typed draws a command of others, or a command of keyed on a key of typedPool.
@@ -113,7 +112,7 @@ func typed(t *rapid.T) []step {
 // everyRecipeScript.
 const examples = 60
 
-// everyCommand returns scripts that call each command on keys of all types, so that each one is
+// everyCommand returns scripts that call each command on keys of all types, so that each command is
 // compared whatever rapid draws.
 func everyCommand() [][]step {
 	var scripts [][]step

@@ -15,7 +15,7 @@ type keyspace struct {
 	deadlines map[string]int64      // when keys expire: Unix milliseconds of the node's clock
 	earliest  int64                 // lower bound of all deadlines
 	hidden    map[string]*storedKey // expired keys of a replica; only its primary may delete them
-	entries   map[string]*storedKey // cached entries of keys that have not changed since they were cached
+	entries   map[string]*storedKey // cache of the keys that have not changed since they were read
 }
 
 func (k *keyspace) clear() {

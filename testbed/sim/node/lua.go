@@ -12,7 +12,7 @@ import (
 
 // scripting holds a node's scripts and its Lua state. The state is reused, since a new one
 // costs more than a hundred script runs. If a script changes the state, the node replaces
-// it, so that no script affects another.
+// the state, so that no script affects another.
 type scripting struct {
 	scripts  map[string]*script // the script cache, by SHA-1
 	compiled map[string]*script // cache of compiled scripts, by source
@@ -45,7 +45,6 @@ type script struct {
 // maxCompiled limits the number of compiled scripts in the cache.
 const maxCompiled = 1000
 
-// flush empties the script cache.
 func (l *scripting) flush() { l.scripts = map[string]*script{} }
 
 // seedOfRandom is the state of Redis's generator when it starts.
@@ -132,8 +131,8 @@ func (n *Node) evalsha(s *Session, args []string, readOnly bool) {
 	n.script(s, sc, readOnly, keys, argv)
 }
 
-// scriptArgs splits the arguments of EVAL into keys and other arguments. If they are invalid,
-// it replies with an error and ok is false.
+// scriptArgs splits the arguments of EVAL into keys and other arguments. If the number of keys
+// is invalid, scriptArgs replies with an error, and ok is false.
 func (n *Node) scriptArgs(args []string) (keys, argv []string, ok bool) {
 	count, isInt := parseInt(args[2])
 	switch rest := args[3:]; {

@@ -15,7 +15,6 @@ var globals = []string{
 	"_VERSION", "assert", "getmetatable", "ipairs", "load", "loadstring", "rawequal", "select", "type", "unpack", "xpcall",
 }
 
-// openLua makes the Lua state.
 func (n *Node) openLua() {
 	l := &n.lua
 	state := lua.NewState(lua.Options{
@@ -171,7 +170,6 @@ func text(state *lua.LState, v lua.LValue) string {
 	}
 }
 
-// luaTonumber implements tonumber.
 func luaTonumber(state *lua.LState) int {
 	v, base := state.CheckAny(1), state.OptInt(2, 10)
 	if n, ok := v.(lua.LNumber); ok && base == 10 {
@@ -204,7 +202,8 @@ func luaTonumber(state *lua.LState) int {
 	return 1
 }
 
-// number parses hexadecimal integers, and texts that C's strtod accepts in full.
+// number parses hexadecimal integers, decimal numbers, inf and nan, as Lua 5.1 does with C's strtod,
+// except for rare forms such as 0x1.8.
 func number(s string) (float64, bool) {
 	if strings.Contains(s, "_") {
 		return 0, false

@@ -111,7 +111,7 @@ func (n *Node) forget() {
 }
 
 // Restarted drops the scripts and all state of sessions, as a restart of the process does. It keeps
-// the data: Reload sets them.
+// the data. Reload replaces the data.
 func (n *Node) Restarted() {
 	for _, s := range n.sessions {
 		s.reset()

@@ -87,7 +87,7 @@ func (n *Node) report(by history.ChangedBy) {
 	r.touched = r.touched[:0]
 }
 
-// content returns the content of a key, nil if it does not exist.
+// content returns the content of a key, nil if the key does not exist.
 func (n *Node) content(key string) *history.KeyContent {
 	e := n.storedKey(key)
 	if e == nil {
@@ -100,7 +100,7 @@ func (n *Node) content(key string) *history.KeyContent {
 	return k
 }
 
-// content returns the entry's content, without its expiry.
+// content returns the type and value of the key, without the expiry.
 func (e *storedKey) content() *history.KeyContent {
 	k := &history.KeyContent{Type: e.kind}
 	switch e.kind {

@@ -31,7 +31,8 @@ type Session struct {
 // Queueing reports whether the session is between MULTI and EXEC.
 func (s *Session) Queueing() bool { return s.inMulti }
 
-// Resembles reports whether both sessions are blank and differ only in their numbers.
+// Resembles reports whether the sessions differ only in their numbers: neither has a name, an open
+// transaction, watched keys, subscriptions or tracking, and both use the same protocol.
 func (s *Session) Resembles(o *Session) bool { return s.blank() && o.blank() && s.resp3 == o.resp3 }
 
 // blank reports whether the session has no lasting state except its protocol.
@@ -111,7 +112,7 @@ func (s *Session) command(args []string) {
 }
 
 // refusal returns the error reply to a command that must not run, and "" for other commands.
-// It makes its checks in Redis's order.
+// The checks are in Redis's order.
 func (s *Session) refusal(c, container *command, args []string) string {
 	switch {
 	case c == nil && container != nil:

@@ -35,7 +35,8 @@ type storedKey struct {
 	deadline  int64 // Unix milliseconds, if mortal
 }
 
-// storedKey returns the stored state of a key, nil if it does not exist.
+// storedKey returns a key with its value, nil if the key does not exist. The result is cached until
+// the key changes.
 func (n *Node) storedKey(key string) *storedKey {
 	if e := n.keys.entries[key]; e != nil {
 		return e
@@ -69,7 +70,7 @@ func (n *Node) storedKey(key string) *storedKey {
 	return e
 }
 
-// restore creates a key, which must not exist, from its entry.
+// restore creates the key of e, which must not exist, with e's value and deadline.
 func (n *Node) restore(e *storedKey) {
 	// miniredis's only error is "wrong type", which a new key cannot cause.
 	switch e.kind {
@@ -152,7 +153,7 @@ func (n *Node) load(now time.Time, s Snapshot) {
 	}
 }
 
-// state returns the entry as a history.KeyState, with its TTL at nowMs.
+// state returns the key as a history.KeyState, with the key's TTL at nowMs (Unix milliseconds).
 func (e *storedKey) state(nowMs int64) history.KeyState {
 	k := history.KeyState{Key: e.key, Type: e.kind, TTL: -1}
 	if e.mortal {

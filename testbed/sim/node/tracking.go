@@ -89,7 +89,7 @@ func (n *Node) sendInvalidation(s *Session, keys []string) {
 	})
 }
 
-// broadcast announces the keys that one command has changed to broadcasting sessions, in
+// broadcast announces the keys that have changed since the last broadcast to broadcasting sessions, in
 // one message for each session and prefix.
 func (n *Node) broadcast() {
 	for _, s := range n.tracking.bcast {
@@ -123,7 +123,6 @@ func (n *Node) untrack(s *Session) {
 	n.tracking.bcast = slices.DeleteFunc(n.tracking.bcast, func(o *Session) bool { return o == s })
 }
 
-// forgetReader removes a session from the lists of readers.
 func (n *Node) forgetReader(s *Session) {
 	for key, readers := range n.tracking.readers {
 		if readers = slices.DeleteFunc(readers, func(o *Session) bool { return o == s }); len(readers) == 0 {

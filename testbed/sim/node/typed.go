@@ -47,8 +47,9 @@ func (n *Node) checked(c *command, args []string) (ok bool) {
 	return true
 }
 
-// maxSize bounds the offset, in bytes, of SETBIT, GETBIT and SETRANGE. A 64th of it bounds the number
-// of elements that HRANDFIELD and the like can request. So none of these commands exhausts the memory.
+// maxSize bounds the offset, in bytes, of SETBIT, GETBIT and SETRANGE. maxSize/64 bounds the number of
+// elements that SRANDMEMBER, HRANDFIELD and ZRANDMEMBER can request. So none of these commands exhausts
+// the memory.
 const maxSize = 64 << 20
 
 // checkedElement checks that the key holds a list, and then that the index is an integer.
