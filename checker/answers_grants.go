@@ -203,12 +203,28 @@ func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
 	if name := rp.bare(pos); keyspace.ReadOnly(name) || removeNothing[name] || rp.prolongs(pos, g) {
 		return true
 	}
-	if !rp.alike(pos, g.Cmd) {
+	if !rp.alike(pos, g.Cmd) || !onlyCreates(rp.Commands[pos].Args) && rp.mayOverwrite(pos, g) {
 		return false
 	}
 	return !slices.ContainsFunc(rp.Grants, func(o *keyspace.Grant) bool {
 		return o.End != nil && o.End.Cmd >= 0 && rp.alike(o.End.Cmd, g.Cmd)
 	})
+}
+
+// onlyCreates reports whether the command changes no key or field that exists.
+func onlyCreates(args []history.Bytes) bool {
+	switch strings.ToUpper(string(args[0])) {
+	case "SETNX", "HSETNX":
+		return true
+	}
+	return variant(args) == "NX"
+}
+
+// mayOverwrite reports whether the command at place pos, which is like the one that made the grant, may have
+// overwritten the grant: it changed keys, or nobody saw it run and it has other arguments.
+func (rp *replay) mayOverwrite(pos int, g *keyspace.Grant) bool {
+	c := &rp.Commands[pos]
+	return len(rp.Effects[pos]) > 0 || !c.Ran() && !slices.Equal(c.Args, rp.Commands[g.Cmd].Args)
 }
 
 // removeNothing are commands that remove nothing from a key, although Redis does not flag them as read-only.
@@ -226,7 +242,7 @@ func (rp *replay) prolongs(pos int, g *keyspace.Grant) bool {
 	if t := g.TermAt(c.Sent); t.Mortal {
 		return c.Sent+life >= t.Expiry.Lo
 	}
-	return life >= rp.Claims.TTL
+	return rp.Claims.TTL > 0 && life >= rp.Claims.TTL
 }
 
 // unchangedLife is newLife's result for a command that leaves the key's time to live as it is, or that makes

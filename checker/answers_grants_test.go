@@ -72,6 +72,16 @@ func TestAnAcquireThatDeniesItsGrantIsTold(t *testing.T) {
 		}, []string{falseAnswer, orphan}},
 		{"a life too short, which would have removed the key, was lost", "set-nx-px", gaveUpBy("GETEX", "lock", "PX", "1"), []string{orphan}},
 		{"a command that would have overwritten the key was lost", "set-nx-px", gaveUpBy("SET", "lock", "free", "XX", "PX", "1"), []string{orphan}},
+		{"one script takes the lock and gives it back", "set-nx-px", func(s *story) {
+			const cas = `if (redis.call("GET", KEYS[1]) or "free") ~= ARGV[1] then return 0 end redis.call("SET", KEYS[1], ARGV[2]) return 1`
+			s.invoke(9, 0, history.FAcquire)
+			s.cmd(10, 0, "1", "EVAL", cas, "1", "lock", "free", "t0")
+			s.cmd(11, 0, "1", "EVAL", cas, "1", "lock", "t0", "free")
+			s.done(12, 0, history.Fail)
+			s.goesOn(60, 0)
+			s.take(100, 1, "1", "EVAL", cas, "1", "lock", "free", "t1")
+			s.give(120, 1, "1", "EVAL", cas, "1", "lock", "t1", "free")
+		}, nil},
 		{"a lock without a token", "setnx", func(s *story) {
 			s.take(1, 1, "1", "SETNX", "lock", "1")
 			s.give(5, 1, "1", "DEL", "lock")

@@ -93,7 +93,8 @@ func (w World) retries() time.Duration {
 	return min(max(3*retry, 2*w.Hold), w.TTL/2)
 }
 
-// readTimeout is how long go-redis waits for a reply by default, before it sends the command again.
+// readTimeout is how long the testbeds' clients wait for a reply by default. Clients of common libraries wait
+// about as long or longer, before they send a command again.
 const readTimeout = 3 * time.Second
 
 // timeout returns the clients' read timeout. A client that sends commands again may wait several

@@ -237,4 +237,4 @@ func (r *reader) holdsFromFirst() {
 }
 
 // since returns a deadline as the time since base. It is never 0, which stands for no deadline.
-func since(deadline, base time.Duration) time.Duration { return cmp.Or(deadline-base, 1) }
+func since(deadline, base time.Duration) time.Duration { return cmp.Or(deadline-base, -1) }

@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 		{"sha1hex", `return redis.sha1hex('')`, "$40 da39a3ee5e6b4b0d3255bfef95601890afd80709"},
 		{"keeps the order of fields", `local t = {} for k in pairs({b=1, a=2, c=3}) do t[#t+1] = k end return t`, "*3 $1 b $1 a $1 c"},
 		{"JSON", `local t = cjson.decode('{"a":[1,null,"x\/y"],"b":true}') return cjson.encode({t.a, t.b, t.a[2] == cjson.null})`, `$27 [[1,null,"x\/y"],true,true]`},
+		{"JSON of bytes", `return cjson.decode(cjson.encode({'\255\0a\128é'}))[1] == '\255\0a\128é' and 'same' or 'other'`, "$4 same"},
 		{"JSON with more behind it", `return (pcall(cjson.decode, '[1]]'))`, "$-1"},
 		{"time", `return redis.call('TIME')`, "*2 $9 946684800 $1 0"},
 		{"no addresses", `return tostring({})`, "$10 table: 0x0"},

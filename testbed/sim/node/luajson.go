@@ -1,13 +1,13 @@
 package node
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -159,7 +159,7 @@ func quoteJSON(b *strings.Builder, s string) {
 
 // decodeJSON decodes JSON text into Lua values, with fields in the order of the text.
 func decodeJSON(state *lua.LState, s string, null lua.LValue) (lua.LValue, error) {
-	d := json.NewDecoder(bytes.NewReader([]byte(s)))
+	d := json.NewDecoder(strings.NewReader(shielded(s)))
 	v, err := decodeValue(state, d, null, 0)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func decodeValue(state *lua.LState, d *json.Decoder, null lua.LValue, depth int)
 	}
 	switch token := token.(type) {
 	case string:
-		return lua.LString(token), nil
+		return lua.LString(unshielded(token)), nil
 	case float64:
 		return lua.LNumber(token), nil
 	case bool:
@@ -204,4 +204,38 @@ func decodeValue(state *lua.LState, d *json.Decoder, null lua.LValue, depth int)
 	}
 	_, err = d.Token()
 	return t, err
+}
+
+// shield is added to a byte that belongs to no character (UTF-8), so that it becomes one of a private plane:
+// package json would replace the byte, and cjson keeps it.
+const shield = 0x10F000
+
+// shielded returns the text with each byte that belongs to no character shielded.
+func shielded(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 {
+			r = shield + rune(s[0])
+		}
+		b.WriteRune(r)
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// unshielded undoes shielded.
+func unshielded(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r >= shield && r <= shield+0xFF {
+			b.WriteByte(byte(r - shield))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
