@@ -194,17 +194,7 @@ func TestWhatExpiredByAWrongClockIsGoneForGood(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 		}
-		if err := w.Kill(ctx, "n0", nil); err != nil {
-			return err
-		}
-		if _, err := w.Restart(ctx, "n0"); err != nil {
-			return err
-		}
-		keys, err := w.Keys(ctx, "n0")
-		if err != nil {
-			return err
-		}
-		return want("keys", len(keys), 0)
+		return goneForGood(ctx, w)
 	})
 }
 
@@ -248,6 +238,21 @@ func TestNobodyConnectsToANodeThatStarts(t *testing.T) {
 	})
 }
 
+// goneForGood restarts n0 and returns an error if it has keys then.
+func goneForGood(ctx context.Context, w *simulation) error {
+	if err := w.Kill(ctx, "n0", nil); err != nil {
+		return err
+	}
+	if _, err := w.Restart(ctx, "n0"); err != nil {
+		return err
+	}
+	keys, err := w.Keys(ctx, "n0")
+	if err != nil {
+		return err
+	}
+	return want("keys", len(keys), 0)
+}
+
 // WAIT reads no key, but Redis deletes an expired key before it, on disk too.
 func TestWhatExpiresBeforeAWaitIsGoneForGood(t *testing.T) {
 	in(t, testbed.Setup{Seed: 1, Durability: testbed.Always}, func(ctx context.Context, w *simulation) error {
@@ -263,16 +268,6 @@ func TestWhatExpiresBeforeAWaitIsGoneForGood(t *testing.T) {
 		if _, err := w.SkewNode(ctx, "n0", 0, nil); err != nil {
 			return err
 		}
-		if err := w.Kill(ctx, "n0", nil); err != nil {
-			return err
-		}
-		if _, err := w.Restart(ctx, "n0"); err != nil {
-			return err
-		}
-		keys, err := w.Keys(ctx, "n0")
-		if err != nil {
-			return err
-		}
-		return want("keys", len(keys), 0)
+		return goneForGood(ctx, w)
 	})
 }
