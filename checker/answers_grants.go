@@ -213,11 +213,16 @@ func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
 
 // onlyCreates reports whether the command changes no key or field that exists.
 func onlyCreates(args []history.Bytes) bool {
+	if len(args) == 0 {
+		return false
+	}
 	switch strings.ToUpper(string(args[0])) {
 	case "SETNX", "HSETNX":
 		return true
+	case "SET":
+		return variant(args) == "NX"
 	}
-	return variant(args) == "NX"
+	return false
 }
 
 // mayOverwrite reports whether the command at place pos, which is like the one that made the grant, may have
