@@ -85,6 +85,13 @@ type Result struct {
 	Probe bool `json:"probe,omitempty"`
 	// Runs are the earlier runs of the trial, in order; nil if the trial was run only once.
 	Runs []EarlierRun `json:"runs,omitempty"`
+	// Headline: the corpus has the trial as the one that reports show for its cell, and has its
+	// minimal version.
+	Headline bool `json:"headline,omitempty"`
+	// New are flaws that the corpus does not have for the trial's cell. Missing are facts for which
+	// the corpus keeps the trial, and which did not come out (package campaign/corpus).
+	New     []Flaw   `json:"new,omitempty"`
+	Missing []string `json:"missing,omitempty"`
 	// Acquires are the durations of the successful acquires of a fault-free trial. They are
 	// passed on to the reports (campaign.Sink) but not stored.
 	Acquires []time.Duration `json:"-"`
