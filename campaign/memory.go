@@ -264,3 +264,22 @@ func (m *memory) compare(t *trial.Result) {
 func (m *memory) headline(s trial.Spec) bool {
 	return m != nil && !m.adapted && m.lines[corpus.KeyOf(s)].Minimal != nil
 }
+
+// CorpusLines says in sentences without a full stop what a campaign with a corpus ran and left out;
+// none if the campaign had no corpus.
+func (i Info) CorpusLines() (lines []string) {
+	if !i.Config.Corpus {
+		return nil
+	}
+	named, drawn, taken, skipped := 0, 0, 0, 0
+	for _, p := range i.Plan {
+		named, drawn, taken, skipped = named+p.Named, drawn+p.Drawn, taken+p.Corpus, skipped+p.Skipped
+	}
+	if skipped > 0 {
+		lines = append(lines, fmt.Sprintf("chosen by the corpus: %d named schedules, and %d drawn trials of other seeds; this seed drew %d. Left out: %d named schedules, and drawn trials of cells whose verdict is known; --thorough runs all", named, taken, drawn, skipped))
+	}
+	if i.Adapted {
+		lines = append(lines, "the options are not the defaults: named schedules of the corpus were planned anew, its drawn trials were left out, and its facts were not expected")
+	}
+	return lines
+}

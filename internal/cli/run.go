@@ -294,7 +294,7 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 	a.discrepancies(out, s)
 	if v != quiet {
 		a.asExpected(out, s)
-		for _, line := range throughput(s) {
+		for _, line := range append(throughput(s), s.Info.CorpusLines()...) {
 			a.say(out, "%s", line)
 		}
 		if !asJSON {
@@ -330,6 +330,7 @@ func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, d := range s.Matrix.Settled {
 		a.say(w, "settled: %s under %s: %s%s", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
 	}
+	a.corpusFacts(w, s)
 	if n, of := s.Confirmed(); of > 0 {
 		a.say(w, "confirmed: %d of %d flaws, counted by recipe, fault, oracle and cause, showed here too", n, of)
 	}

@@ -32,6 +32,33 @@ func throughput(s campaign.Stored) []string {
 	return lines
 }
 
+// mostFacts is the maximum number of facts of one kind that corpusFacts names.
+const mostFacts = 10
+
+// corpusFacts prints flaws that the corpus does not have, and facts of the corpus that did not come
+// out.
+func (a *app) corpusFacts(w io.Writer, s campaign.Stored) {
+	more := func(n int) {
+		if n > mostFacts {
+			a.say(w, "  and %d more (matrix.json)", n-mostFacts)
+		}
+	}
+	if n := len(s.Matrix.New); n > 0 {
+		a.say(w, "%s, of which the corpus knows nothing:", count(n, "flaw"))
+		for _, d := range s.Matrix.New[:min(n, mostFacts)] {
+			a.say(w, "  %s under %s: %s by %s%s", d.Lock, d.Fault, d.Oracle, d.Cause, at(s.Dir, d.Dir))
+		}
+		more(n)
+	}
+	if n := len(s.Matrix.Lost); n > 0 {
+		a.say(w, "%s did not come out:", count(n, "corpus fact"))
+		for _, f := range s.Matrix.Lost[:min(n, mostFacts)] {
+			a.say(w, "  %s under %s (%s), %s: %s", f.Lock, f.Fault, f.Workload, f.Trial, f.Fact)
+		}
+		more(n)
+	}
+}
+
 // repeated says whether repeated trials had the same history. The text is the end of a line.
 func repeated(s campaign.Stored) string {
 	var varying []string

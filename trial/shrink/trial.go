@@ -13,6 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/packed"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -137,7 +138,7 @@ func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err e
 type trialsUsed int
 
 // Error implements error.
-func (n trialsUsed) Error() string { return fmt.Sprintf("the budget of %d trials was used up", int(n)) }
+func (n trialsUsed) Error() string { return fmt.Sprintf("the budget of %d %s was used up", int(n), wording.Plural(int(n), "trial")) }
 
 // scratch returns the folder for trials of the search.
 func (m *minimizer) scratch() string { return filepath.Clean(m.folder) + ".part" }
