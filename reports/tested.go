@@ -23,6 +23,7 @@ func (r result) tested(v view) []fact {
 		{"seed", seedWords(r)},
 		{"testbed", r.testbedWords()},
 		{"topology", r.topologyWords()},
+		{"stalls", v.Stalls},
 		{"shrunk", v.ShrunkCount},
 		{"persistence", r.durabilityWords()},
 		{"TTL", ttlWords(r.Info.Config)},
