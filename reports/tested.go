@@ -24,6 +24,7 @@ func (r result) tested(v view) []fact {
 		{"corpus", r.corpusWords()},
 		{"testbed", r.testbedWords()},
 		{"topology", r.topologyWords()},
+		{"stalls", v.Stalls},
 		{"shrunk", v.ShrunkCount},
 		{"persistence", r.durabilityWords()},
 		{"TTL", ttlWords(r.Info.Config)},

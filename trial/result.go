@@ -51,6 +51,8 @@ type Result struct {
 	// Spoilt: the harness was not scheduled for too long, or nodes elected another primary without
 	// a fault. Then even the absence of a flaw proves nothing.
 	Spoilt bool `json:"spoilt,omitempty"`
+	// Stall is the longest stall of the harness if it spoilt the trial; else 0.
+	Stall time.Duration `json:"stall,omitempty"`
 	// Hits counts what the fault demonstrably affected.
 	Hits int `json:"hits"`
 	// Progress measures how the clients fared; nil if there is nothing to measure.

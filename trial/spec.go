@@ -150,6 +150,9 @@ func (s Spec) PromisedBy(r locks.Recipe) history.Claims {
 	c.Trusting = s.Options.Trusting
 	body, _ := workloads.ByName(s.Workload)
 	c.Draws = body.Draws
+	if d := s.CommandTimeout; d > 0 && d < cmp.Or(c.Timeout, c.TTL/10) {
+		c.Timeout = d
+	}
 	return c
 }
 

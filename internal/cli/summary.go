@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// throughput says how many trials a campaign ran in how much time. On virtual time it also says
-// how much virtual time passed.
+// throughput says how many trials a campaign ran in how much time, and in how many the machine
+// stalled. On virtual time it also says how much virtual time passed.
 func throughput(s campaign.Stored) []string {
 	took := s.Info.Elapsed
 	if took <= 0 || len(s.Trials) == 0 {
@@ -25,6 +25,9 @@ func throughput(s campaign.Stored) []string {
 	lines := []string{line + repeated(s)}
 	if f := s.Info.Further; f != nil {
 		lines = append(lines, f.Words())
+	}
+	if words := s.StallWords(); words != "" {
+		lines = append(lines, words)
 	}
 	if v := s.Virtual(); v > 0 {
 		lines = append(lines, fmt.Sprintf("virtual time: %s in %s (%.0fx)", reports.Roughly(v), reports.Roughly(took), v.Seconds()/took.Seconds()))
