@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -226,4 +227,33 @@ func SayRecorded(ctx context.Context, folder string, l corpus.Line) Saying {
 	}
 	s.Facts, s.Remedies = corpus.Facts(t), remediesOf(t, record)
 	return s
+}
+
+// Record returns the line of a corpus.RecordedList in the directory dir for the trial stored in folder.
+func Record(ctx context.Context, folder, dir string) ([]byte, error) {
+	s := SayRecorded(ctx, folder, corpus.Line{})
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	record, err := trial.LoadRecord(folder)
+	if err != nil {
+		return nil, err
+	}
+	if record.Spec == nil {
+		return nil, input.Errorf("%s: expected a trial that a run of Lockstorm stored, with its %s", folder, trial.SpecFile)
+	}
+	path, err := filepath.Rel(dir, folder)
+	if err != nil {
+		return nil, input.Errorf("%s: %w", folder, err)
+	}
+	t := *record.Spec
+	r := corpus.Recorded{Folder: filepath.ToSlash(path), Line: corpus.Line{Lock: t.Lock, Fault: t.Fault, Workload: t.Workload, Schedule: t.Schedule, For: s.Facts, Remedies: s.Remedies}}
+	if !t.Named() {
+		r.Line.Trial = t.Trial
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("corpus: encode %s: %w", folder, err)
+	}
+	return append(text, '\n'), nil
 }

@@ -30,12 +30,12 @@ with these trials.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return input.Errorf("lockstorm corpus: expected make or diff, got %q", args[0])
+				return input.Errorf("lockstorm corpus: expected make, diff or record, got %q", args[0])
 			}
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(a.corpusMakeCommand(), a.corpusDiffCommand())
+	cmd.AddCommand(a.corpusMakeCommand(), a.corpusDiffCommand(), a.corpusRecordCommand())
 	return cmd
 }
 
@@ -216,4 +216,31 @@ func (a *app) tellDifferences(said []campaign.Saying, histories bool) error {
 		return exit(campaign.ExitUnexpected)
 	}
 	return nil
+}
+
+func (a *app) corpusRecordCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "record DIR...",
+		Short: "Add stored trials, such as those of real Redis, to what diff judges",
+		Long: `Record writes a line for each trial into ` + corpus.RecordedList + `, with what this
+build says of the trial. Diff judges these trials from their files.`,
+		Example: `  lockstorm corpus record campaign/corpus/recorded/set-nx-px-failover`,
+		Args:    expectArgs(1, -1, "the folders of stored trials"),
+		RunE: func(cmd *cobra.Command, folders []string) error {
+			var text []byte
+			for _, folder := range folders {
+				line, err := campaign.Record(cmd.Context(), folder, filepath.Dir(corpus.RecordedList))
+				if err != nil {
+					return err
+				}
+				text = append(text, line...)
+			}
+			f, err := os.OpenFile(corpus.RecordedList, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+			if err != nil {
+				return input.Errorf("%w: expected to run in a clone of the repository", err)
+			}
+			_, err = f.Write(text)
+			return errors.Join(err, f.Close())
+		},
+	}
 }
