@@ -62,9 +62,6 @@ func TestMistakesOfNewcomersAreTold(t *testing.T) {
 			"a trial that shows it", "it is saved, and runs first from now on",
 		}},
 	} {
-		if left(scene) {
-			continue
-		}
 		t.Run(scene, func(t *testing.T) {
 			p := play(t, scene, t.TempDir())
 			if p.passed != test.passes {
@@ -77,9 +74,6 @@ func TestMistakesOfNewcomersAreTold(t *testing.T) {
 
 // A test tells each limit once, with a trial that shows it.
 func TestEachLimitIsToldOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: this plays a scene twice; other tests run similar code under the race detector, and make test runs this one without it")
-	}
 	p := play(t, "extendedOften", t.TempDir())
 	p.says(t, "limit of any lease: exclusion by lease-outlived: A holder that", "The workload extend does so on purpose: ")
 	if n := strings.Count(p.out, "limit of any lease: exclusion by lease-outlived"); n != 1 {
@@ -98,9 +92,6 @@ func TestEachLimitIsToldOnce(t *testing.T) {
 // However many faults show a finding, a run of the test tells it once. Later runs save no further
 // trials for it.
 func TestAFindingIsToldOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: this plays a scene under all faults three times; make test runs it without the race detector")
-	}
 	dir := t.TempDir()
 	for run := range 3 {
 		p := play(t, "bareForAll", dir)
