@@ -11,7 +11,7 @@ RUN      ?=
 PACKAGES := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser build lint test test-examples test-shards test-history test-chaos bench run report corpus docs soundness image images up down clean
+.PHONY: help setup browser build lint test thorough test-examples test-shards test-history test-chaos bench run report corpus docs soundness image images up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,11 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) vet $(PACKAGES)
 	$(GO) tool staticcheck $(PACKAGES)
 
-test: setup browser ## all tests, with the race detector; on real Redis too, on containers where Docker runs, and of report.html in Chromium
+test: setup browser ## all tests but the long ones, some 5 minutes; on real Redis too, on containers where Docker runs, and of report.html in Chromium
 	@GO='$(GO)' PACKAGES='$(PACKAGES)' ./scripts/test
+
+thorough: setup ## the long tests too, with every named schedule: after a change of the checker, the simulation or the faults
+	@GO='$(GO)' PACKAGES='$(PACKAGES)' ./scripts/test thorough
 
 test-examples: ## the modules below examples/, as a newcomer runs them (some 2 minutes)
 	@GO='$(GO)' ./scripts/test-examples

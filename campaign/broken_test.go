@@ -16,7 +16,7 @@ import (
 // trial.
 func TestEveryLimitNamesTheAssumptionThatBroke(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this runs some hundred trials; CI runs it")
+		t.Skip("long: make thorough runs it")
 	}
 	limits := 0
 	for _, cell := range []struct{ lock, fault string }{

@@ -65,7 +65,7 @@ func circumstances() []circumstance {
 // the race detector, only the first and the busiest circumstance run.
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this runs a trial of every recipe under every fault, several times in two builds")
+		t.Skip("long: make thorough runs it")
 	}
 	tb := sim.New()
 	specs := varied(t, tb)

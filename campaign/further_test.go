@@ -40,7 +40,6 @@ func searched(t *testing.T, rounds int, change func(*Config), quiet ...int) Stor
 // Further trials count like planned ones. A campaign whose budget allows n rounds has the same
 // cells as a campaign with n more planned trials, but stores fewer trials.
 func TestFurtherTrialsCountLikePlannedOnes(t *testing.T) {
-	skipInShort(t)
 	const rounds = 11
 	planned := shardRun(t, func(c *Config) {
 		c.Locks, c.Faults, c.Named, c.Trials = []string{"set-nx-px", "redlock"}, []string{"none", "delay", "reset"}, false, 1+rounds
@@ -81,7 +80,6 @@ func TestFurtherTrialsCountLikePlannedOnes(t *testing.T) {
 }
 
 func TestFurtherTrialsOfShardsAddUp(t *testing.T) {
-	skipInShort(t)
 	whole := searched(t, 5, func(*Config) {})
 	var dirs []string
 	for i := 1; i <= 2; i++ {
@@ -169,7 +167,6 @@ func TestCellsThatShowNothingNewRest(t *testing.T) {
 }
 
 func TestASearchTriesLessOftenWhatShowsNothingNew(t *testing.T) {
-	skipInShort(t)
 	const rounds = 150 // a batch of leastBatch trials is 100 rounds of two cells
 	s := searched(t, rounds, func(c *Config) { c.Locks, c.Faults = []string{"set-nx-px"}, []string{"none", "reset"} }, 15)
 	least, most := rounds, 0
@@ -193,7 +190,6 @@ func TestASearchTriesLessOftenWhatShowsNothingNew(t *testing.T) {
 // counted further trial that is stored, not merely tallied, must have its line there. The verdict of a
 // cell rests on these lines.
 func TestAKilledSearchHasTheTrialsThatItCounts(t *testing.T) {
-	skipInShort(t)
 	c := DefaultConfig()
 	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
 	c.Locks, c.Faults, c.Workloads = []string{"setnx", "set-nx-px"}, []string{"client-crash", "delay"}, []string{"mutex"}

@@ -32,16 +32,6 @@ func shardRun(t *testing.T, change func(*Config)) Stored {
 	return s
 }
 
-// skipInShort skips, with -short, a test that runs several campaigns, one trial after the other.
-// With the race detector that takes half a minute, and the detector finds nothing in code that runs
-// in one goroutine. scripts/test runs the test again without -short and without the race detector.
-func skipInShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: this runs several campaigns; make test runs it without the race detector")
-	}
-}
-
 // shardsOf runs a campaign in n parts.
 func shardsOf(t *testing.T, n int, change func(*Config)) (dirs []string, parts []Stored) {
 	t.Helper()
@@ -93,7 +83,6 @@ func folders(t *testing.T, dir string) (all []string) {
 }
 
 func TestMergedShardsAreTheUndividedCampaign(t *testing.T) {
-	skipInShort(t)
 	several := func(c *Config) { c.Locks, c.Faults = []string{"set-nx-px", "redlock"}, append(c.Faults, "reset") }
 	whole := shardRun(t, several)
 	dirs, parts := shardsOf(t, 3, several)
@@ -200,10 +189,9 @@ func cutShort(t *testing.T, dir string) {
 }
 
 func TestWhatIsNoPartOfOneCampaignIsNotMerged(t *testing.T) {
-	skipInShort(t)
 	part := func(change func(*Config)) string {
 		return shardRun(t, func(c *Config) {
-			c.Faults, c.NamedOnly, c.Trials, c.Shard = []string{"client-pause"}, true, 0, Shard{1, 2}
+			c.Faults, c.Named, c.Trials, c.Shard = []string{"client-pause"}, false, 4, Shard{1, 2}
 			change(c)
 		}).Dir
 	}

@@ -17,13 +17,13 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// sampled are recipes that together use most kinds of schedules. Short runs use only these.
-var sampled = []string{"setnx-expire", "rw-two-keys"}
-
 // Named schedules alone, without a seed, find every flaw that a recipe declares, under each fault
 // for which it is declared, and no other flaw. No verdict is unknown, unless the code under test
 // ended the trial.
 func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make thorough runs it")
+	}
 	c := DefaultConfig()
 	c.Testbed, c.Store, c.Parallel = "sim", t.TempDir(), runtime.GOMAXPROCS(0)
 	c.Named, c.NamedOnly, c.Expect = true, true, true
@@ -32,9 +32,6 @@ func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 		if !strings.HasPrefix(r.ID, "test-") { // other tests register recipes with this prefix
 			c.Locks = append(c.Locks, r.ID)
 		}
-	}
-	if testing.Short() {
-		c.Locks, c.Faults = sampled, []string{"none", "client-pause", "delay", "eviction"}
 	}
 	t.Setenv(trialtest.AsWorker, "1") // worker processes have a garbage collector tuned for trials
 	s, err := Campaign{Config: c, Testbed: sim.New(), Worker: []string{os.Args[0]}}.Run(t.Context())
@@ -61,9 +58,7 @@ func TestNamedSchedulesAloneFindEveryDeclaredFlaw(t *testing.T) {
 	if drawn := slices.ContainsFunc(s.Trials, func(t trial.Result) bool { return !t.Spec.Named() && !t.Probe }); drawn {
 		t.Error("trials were drawn")
 	}
-	if !testing.Short() { // short runs have too few cells for this
-		namedSchedulesBite(t, s)
-	}
+	namedSchedulesBite(t, s)
 	t.Logf("%d trials", len(s.Trials))
 }
 

@@ -12,17 +12,12 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// randomHistories returns the number of random histories on which sweep, porcupine and the
-// definition (bruteForce) must agree.
-func randomHistories() int {
-	if testing.Short() {
-		return 2_000
-	}
-	return 12_000
-}
+// randomHistories is the number of random histories on which sweep, porcupine and the definition
+// (bruteForce) must agree.
+const randomHistories = 12_000
 
 func TestSweepPorcupineAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
-	made := randomHistories()
+	made := randomHistories
 	violated, nested, beside, dropped := 0, 0, 0, 0
 	byKind := make([]int, len(histories.Kinds)) // number of violated histories by kind
 	for seed := range uint64(made) {
@@ -93,7 +88,7 @@ func features(t *testing.T, e history.Evidence) (nested, beside, dropped int) {
 
 func TestBothSidesOfFencingAndTheDefinitionAgreeOnRandomHistories(t *testing.T) {
 	violated, total := 0, 0
-	for seed := range uint64(randomHistories()) {
+	for seed := range uint64(randomHistories) {
 		e := histories.Random(seed)
 		if !e.Claims.Fenced {
 			continue

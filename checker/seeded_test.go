@@ -187,7 +187,7 @@ func checkCaught(t *testing.T, e history.Evidence, what string,
 func TestRandomHistoriesShowEverySeededBug(t *testing.T) {
 	for _, b := range bugs {
 		caught := false
-		for seed := uint64(0); seed < uint64(randomHistories()) && !caught; seed++ {
+		for seed := uint64(0); seed < uint64(randomHistories) && !caught; seed++ {
 			e := histories.Random(seed)
 			right, err := sweepHolds(NewCase(e))
 			if err != nil {

@@ -53,6 +53,7 @@ func TestPageIsCurrent(t *testing.T) {
 		}
 	}
 	if testing.Short() {
+		t.Log("long: make thorough compares the tables of all experiments, and the rest of the page")
 		return
 	}
 	got, want := strings.Split(string(committed), "\n"), strings.Split(string(Page(results)), "\n")

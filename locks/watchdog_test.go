@@ -17,9 +17,9 @@ import (
 // eventually polls until holds returns true, and fails the test if that takes too long.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !holds(); {
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: still not so after 5s", what)
+			t.Fatalf("%s: still not so after two minutes", what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

@@ -2,7 +2,6 @@ package locktest_test
 
 import (
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,17 +23,23 @@ type played struct {
 // is dir, and flags are further flags of the test binary.
 func play(t *testing.T, scene, dir string, flags ...string) played {
 	t.Helper()
-	if scenes[scene] == nil {
-		t.Fatalf("there is no scene %q", scene)
-	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return playOf(t, self, scene, dir, flags...)
+}
+
+// playOf is play with another build of this test binary.
+func playOf(t *testing.T, binary, scene, dir string, flags ...string) played {
+	t.Helper()
+	if scenes[scene] == nil {
+		t.Fatalf("there is no scene %q", scene)
+	}
 	if !slices.ContainsFunc(flags, func(f string) bool { return strings.HasPrefix(f, "-test.run") }) {
 		flags = append(flags, "-test.run=^TestScene$")
 	}
-	cmd := exec.CommandContext(t.Context(), self, append(flags, "-test.v")...)
+	cmd := exec.CommandContext(t.Context(), binary, append(flags, "-test.v")...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), asScene+"="+scene)
 	out, err := cmd.CombinedOutput()
 	if _, failed := err.(*exec.ExitError); err != nil && !failed {
@@ -58,20 +63,9 @@ func (p played) says(t *testing.T, texts ...string) {
 // words returns the text on one line, because line breaks depend on times and tokens.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// sampled are the scenes that run under -short. make test uses -short together with the race
-// detector, so these are scenes whose locks run concurrent code, and a few that show the package's
-// purpose.
-var sampled = []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken", "varying", "fatalAcquire", "undialed"}
-
-// left reports whether -short leaves a scene out.
-func left(scene string) bool { return testing.Short() && !slices.Contains(sampled, scene) }
-
-// Each lock passes or fails, and the output says why.
-func TestALockIsJudged(t *testing.T) {
-	tests := map[string]struct {
-		passes bool
-		says   []string
-	}{
+// judgments says of each lock whether its test passes, and what the output says.
+func judgments() map[string]judgment {
+	return map[string]judgment{
 		"right": {true, []string{
 			"--- PASS: TestScene/client-crash", "--- PASS: TestScene/chaos",
 			"limits of any lease: exclusion by lease-outlived", "liveness by orphaned-key", "exclusion by server-lost-key", "exclusion by server-clock",
@@ -120,11 +114,11 @@ func TestALockIsJudged(t *testing.T) {
 		"counted":     {false, []string{"exclusion by foreign-delete", "to read while", "c2's script removed the key"}},
 		"sharedByAll": {false, []string{"exclusion by race", "to read"}},
 		"reentrant": {true, []string{
-			"--- PASS: TestScene/lost-reply", "--- PASS: TestScene/partition", "exclusion by lease-outlived", "!undecided", "!not run",
+			"--- PASS: TestScene/lost-reply", "--- PASS: TestScene/partition", "exclusion by lease-outlived", "!undecided", "!not run", "!Acquire gave up", "!Acquire waited",
 		}},
 		"uncounted":          {false, []string{"reentrancy by race", "was told at", "at its release number 2"}},
 		"notReentrant":       {false, []string{"the option Reentrant says that a holder can acquire the lock again", "!--- FAIL: TestScene/"}},
-		"polled":             {true, []string{"--- PASS: TestScene/lost-reply", "liveness by orphaned-key", "!undecided", "!not run"}},
+		"polled":             {true, []string{"--- PASS: TestScene/lost-reply", "liveness by orphaned-key", "!undecided", "!not run", "!Acquire gave up", "!Acquire waited"}},
 		"deaf":               {false, []string{"Acquire waits until its context ends, but without any fault it went on for", "!--- FAIL: TestScene/"}},
 		"woken":              {true, []string{"--- PASS: TestScene/client-pause", "!undecided", "!not run"}},
 		"lostWakeup":         {false, []string{"liveness by starved", "never got into lock-0", "it was free for"}},
@@ -136,18 +130,46 @@ func TestALockIsJudged(t *testing.T) {
 		"heartbeat":          {true, []string{"--- PASS: TestScene/delay", "!renewal-failed", "!undecided", "!not run"}},
 		"heartbeatTooLate":   {false, []string{"--- PASS: TestScene/none", "--- FAIL: TestScene/delay", "exclusion by renewal-failed"}},
 	}
-	for _, scene := range slices.Sorted(maps.Keys(tests)) {
-		if left(scene) {
-			continue
+}
+
+// judgment is what the test of a lock ends with.
+type judgment struct {
+	passes bool
+	says   []string
+}
+
+// wants fails the test unless the scene was judged so.
+func (p played) wants(t *testing.T, j judgment) {
+	t.Helper()
+	if p.passed != j.passes {
+		t.Errorf("passed: %t, want %t; it says\n%s", p.passed, j.passes, p.out)
+	}
+	p.says(t, j.says...)
+}
+
+// Each lock passes or fails, and the output says why. With -short, the locks' own tests run with -short too,
+// but for those whose output tells of a trial that -short leaves out.
+func TestALockIsJudged(t *testing.T) {
+	for scene, want := range judgments() {
+		var flags []string
+		if testing.Short() && !slices.Contains([]string{"brief", "budget", "lostWakeup"}, scene) {
+			flags = []string{"-test.short"}
 		}
-		test := tests[scene]
-		t.Run(scene, func(t *testing.T) {
-			p := play(t, scene, t.TempDir())
-			if p.passed != test.passes {
-				t.Errorf("passed: %t, want %t; it says\n%s", p.passed, test.passes, p.out)
-			}
-			p.says(t, test.says...)
-		})
+		t.Run(scene, func(t *testing.T) { play(t, scene, t.TempDir(), flags...).wants(t, want) })
+	}
+}
+
+// Locks whose code is concurrent, and the commonest ones, are judged alike in a test binary that was built
+// with the race detector, which finds no race in this package's own code.
+func TestALockIsJudgedWithTheRaceDetector(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "race.test")
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-race", "-c", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	for _, scene := range []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken", "undialed"} {
+		want := judgments()[scene]
+		want.says = append(want.says, "!DATA RACE")
+		t.Run(scene, func(t *testing.T) { playOf(t, binary, scene, t.TempDir()).wants(t, want) })
 	}
 }
 

@@ -50,21 +50,15 @@ func TestMistakesOfNewcomersAreTold(t *testing.T) {
 		says   []string
 	}{
 		"elsewhere":    {false, []string{"nobody acquired the lock: Acquire failed: ", "connection refused", dial, "!--- FAIL: TestScene/"}},
-		"undialed":     {false, []string{"invalid port", dial}},
 		"inMemory":     {false, []string{"clients acquired the lock, but no node saw a command of the lock", dial, "!--- FAIL: TestScene/"}},
 		"entersLate":   {false, []string{"the option Reentrant says that a holder can acquire the lock again, but without any fault it waited", "until its own lease had ended", "!lease-outlived"}},
 		"givesUp":      {true, []string{"Acquire gave up", "times at once, while its context went on", "the option Blocking is for a lock that waits for its turn"}},
 		"waitsUnasked": {true, []string{"Acquire waited up to", "for its turn: the option Blocking tests contexts that end meanwhile"}},
-		"polled":       {true, []string{"!Acquire gave up", "!Acquire waited"}},
-		"reentrant":    {true, []string{"!Acquire gave up", "!Acquire waited"}},
 		"varying": {false, []string{
 			"not shrunk: ", "the lock does something else each time it runs (math/rand/v2, map order, select): draw from math/rand or an injected source in tests; see docs/determinism.md",
 			"a trial that shows it", "it is saved, and runs first from now on",
 		}},
 	} {
-		if left(scene) {
-			continue
-		}
 		t.Run(scene, func(t *testing.T) {
 			p := play(t, scene, t.TempDir())
 			if p.passed != test.passes {
@@ -77,9 +71,6 @@ func TestMistakesOfNewcomersAreTold(t *testing.T) {
 
 // A test tells each limit once, with a trial that shows it.
 func TestEachLimitIsToldOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: this plays a scene twice; other tests run similar code under the race detector, and make test runs this one without it")
-	}
 	p := play(t, "extendedOften", t.TempDir())
 	p.says(t, "limit of any lease: exclusion by lease-outlived: A holder that", "The workload extend does so on purpose: ")
 	if n := strings.Count(p.out, "limit of any lease: exclusion by lease-outlived"); n != 1 {
@@ -98,11 +89,8 @@ func TestEachLimitIsToldOnce(t *testing.T) {
 // However many faults show a finding, a run of the test tells it once. Later runs save no further
 // trials for it.
 func TestAFindingIsToldOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: this plays a scene under all faults three times; make test runs it without the race detector")
-	}
 	dir := t.TempDir()
-	for run := range 3 {
+	for run := range 2 {
 		p := play(t, "bareForAll", dir)
 		stories := strings.Count(p.out, "What would have prevented it")
 		if lines := strings.Count(p.out, "\n"); stories == 0 || stories > 2 || lines > 160 {

@@ -11,9 +11,6 @@ import (
 // A trial whose fault hits nothing decides nothing. If it is a saved trial, the output names it and
 // the test goes on. If -lockstorm.replay names it, the test fails.
 func TestASavedTrialThatDecidesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: this plays four scenes; other tests run similar code under the race detector, and make test runs this one without it")
-	}
 	dir := t.TempDir()
 	play(t, "bareDelete", dir)
 	files, err := filepath.Glob(filepath.Join(dir, "testdata", "lockstorm", "TestScene", "*.json"))
@@ -81,9 +78,6 @@ func change(t *testing.T, path string, edit func(spec map[string]any)) {
 // A saved trial's story is told under the trial's own fault. If that fault does not run, another
 // fault with the same flaw tells its own story.
 func TestASavedTrialOfAFaultThatDoesNotRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: this plays four scenes; other tests run similar code under the race detector, and make test runs this one without it")
-	}
 	dir := t.TempDir()
 	play(t, "bareDelete", dir, "-test.run=^TestScene$/^client-pause$")
 	const story = "What would have prevented it"

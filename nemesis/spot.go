@@ -93,14 +93,14 @@ func (w World) commands(when testbed.When, step string) []spot {
 		if len(w.Nodes) > 1 && p.N > 1 {
 			continue
 		}
-		if p.Step == step && p.N > 0 && slices.Contains(w.Nodes, p.Node) && !slices.Contains(all, s) {
+		if p.Step == step && p.N > 0 && slices.Contains(w.Nodes, p.Node) {
 			all = append(all, s)
 		}
 	}
 	slices.SortFunc(all, func(a, b spot) int {
 		return cmp.Or(cmp.Compare(slices.Index(w.Nodes, a.node), slices.Index(w.Nodes, b.node)), cmp.Compare(a.n, b.n))
 	})
-	return all
+	return slices.Compact(all) // Points has up to three points of a command
 }
 
 // firstCommand returns the spot at the first command of a step, if the step has one. when is Before,

@@ -67,7 +67,6 @@ func TestADecisionIsDrawnAndTold(t *testing.T) {
 
 // A counterexample that is written again keeps the plot of its decision.
 func TestCounterexamplesShowThePlotOfTheirDecision(t *testing.T) {
-	skipInShort(t)
 	dir, trials := storedCampaign(t)
 	folder := filepath.Join(dir, trials[0].Trial.Dir)
 	told := func() int {

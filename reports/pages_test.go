@@ -76,7 +76,6 @@ func TestPageNeedsNothingElse(t *testing.T) {
 }
 
 func TestRenderingIsAPureFunction(t *testing.T) {
-	skipInShort(t)
 	render := func() []byte {
 		r := sampleResult(t)
 		plots, err := drawPlots(r)

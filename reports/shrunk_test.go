@@ -11,7 +11,6 @@ import (
 )
 
 func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
-	skipInShort(t)
 	unfinished := trial.Shrinking{NotShrunk: true, Unfinished: "the time budget of 1s was used up"}
 	shrunk := trial.Shrinking{Trials: 41, From: trial.Size{Clients: 3, Ops: 90}, To: trial.Size{Clients: 2, Ops: 12}}
 	for _, c := range []struct {

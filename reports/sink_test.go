@@ -76,19 +76,9 @@ func rendered(dir string, trials []sampleTrial, name string) []string {
 	return names
 }
 
-// skipInShort skips, under -short, a test that writes a whole report several times. Such a test takes
-// long with the race detector, and a shorter test runs the same code.
-func skipInShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: this writes whole reports, as a shorter test does too; make test runs it without the race detector")
-	}
-}
-
 // TestTrialsThatThePagesShowAreRendered: only NewFull writes all pictures. New writes only
 // timelines of undeclared flaws. The reports link to existing files only.
 func TestTrialsThatThePagesShowAreRendered(t *testing.T) {
-	skipInShort(t)
 	dir, trials := storedCampaign(t)
 	// A second trial of a cell; the pages do not show it.
 	other := trials[0]
@@ -157,7 +147,6 @@ func TestTrialsWithoutViolationGetNoFiles(t *testing.T) {
 }
 
 func TestRenderingAgainGivesTheSameBytes(t *testing.T) {
-	skipInShort(t)
 	dir, _ := storedCampaign(t)
 	read := func() map[string]string {
 		stored, err := campaign.Load(dir)

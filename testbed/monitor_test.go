@@ -49,8 +49,7 @@ func TestMonitorSaysWhyNothingIsTold(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	began := time.Now()
-	if _, _, err := Monitor(ctx, monitored(t, "")); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
-		t.Errorf("of a server that does not answer: %v after %v, want %v", err, time.Since(began), context.DeadlineExceeded)
+	if _, _, err := Monitor(ctx, monitored(t, "")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("of a server that does not answer: %v, want %v", err, context.DeadlineExceeded)
 	}
 }

@@ -35,7 +35,7 @@ func TestOnlyTheNoteKeepsTheLotteryFromASecondDraw(t *testing.T) {
 // receives something. The trial must still repeat itself.
 func TestDrawsOfAShortLeaseAreTheSameEachTime(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: with the race detector this takes minutes; make test runs it without")
+		t.Skip("long: make thorough runs it")
 	}
 	for _, workload := range []string{"lottery", "lottery-unmarked", "d3-test-basic"} {
 		for seed := uint64(3); seed < 5; seed++ {

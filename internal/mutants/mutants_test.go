@@ -26,9 +26,9 @@ import (
 // flaw of the oracle "liveness" does not count if the good recipe declares it for the schedule's fault.
 //
 // testdata/caught.tsv names the schedules. With -hunt the test runs all schedules again and writes
-// the file anew.
+// the file anew. With -short the test runs each schedule with three seeds, and the mutant may show its flaw
+// with one of them only.
 func TestEveryMutantIsCaught(t *testing.T) {
-	skipShort(t)
 	all := register(t)
 	known := readCatches(t)
 	found := make([]*catch, len(all))
@@ -59,19 +59,14 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 }
 
-func skipShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: this runs thousands of trials; make test runs it without the race detector")
-	}
-}
-
 var hunting = flag.Bool("hunt", false, "go through all schedules, and write down which catch the mutants")
 
 // A variant without a mistake is not caught. The test runs only the fault node-clock, under which such
 // variants once differed from their controls by accident; with -hunt it runs all faults.
 func TestNoMistakeIsCaught(t *testing.T) {
-	skipShort(t)
+	if testing.Short() {
+		t.Skip("long: make thorough runs it")
+	}
 	register(t)
 	for _, m := range nulls() {
 		t.Run(strings.TrimPrefix(m.ID, "mutant-"), func(t *testing.T) {
@@ -298,10 +293,14 @@ const (
 )
 
 // rests reports whether a catch is due to the mistake: in runs of its schedule with 21 seeds the mutant
-// shows the flaw more than leastShown times, its control and the good recipe never.
+// shows the flaw more than leastShown times, its control and the good recipe never. With -short there are
+// three runs.
 func (h *hunter) rests(ctx context.Context, c catch) (bool, error) {
-	shown := 0
-	for i := range uint64(repeats + 1) {
+	shown, runs, least := 0, uint64(repeats+1), leastShown
+	if testing.Short() {
+		runs, least = 3, 0
+	}
+	for i := range runs {
 		s := c.spec
 		s.Seed = (s.Seed + i) % trial.MaxSeed
 		s.Options.Seed = s.Seed
@@ -318,7 +317,7 @@ func (h *hunter) rests(ctx context.Context, c catch) (bool, error) {
 			shown++
 		}
 	}
-	return shown > leastShown, nil
+	return shown > least, nil
 }
 
 // shows reports whether a lock shows the flaw of a catch in a schedule.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
@@ -111,9 +112,9 @@ func (s subject) deviate(results *tally) []string {
 	}
 	for _, r := range s.rows {
 		switch tried := slices.ContainsFunc(results.answers, func(a answer) bool { return r.names(a.seeded) }); {
-		case !tried && *fault == "" && *schedule == "":
+		case !tried && *fault == "" && *schedule == "" && (r.schedule != "" || !testing.Short()):
 			all = append(all, "not tried: "+r.String())
-		case tried && !slices.ContainsFunc(results.answers, r.meets):
+		case tried && !slices.ContainsFunc(results.answers, r.meets) && (r.schedule != "" || !testing.Short()):
 			all = append(all, "missing: "+r.String())
 		}
 	}

@@ -224,7 +224,7 @@ func TestALogTellsWhereItHasAGap(t *testing.T) {
 // awaitLines returns a file's text as soon as the file has that many lines.
 func awaitLines(t *testing.T, path string, lines int) string {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		text, err := os.ReadFile(path)
 		if err == nil && strings.Count(string(text), "\n") >= lines {
 			return string(text)

@@ -27,7 +27,7 @@ const children = "LOCKSTORM_TEST_CHILDREN"
 // orphan starts two processes, one of them in its own session, and then ends its own process.
 func orphan() {
 	for _, session := range []bool{false, true} {
-		cmd := exec.Command("sleep", "60")
+		cmd := exec.Command("sleep", "600")
 		cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{Setsid: session}
 		if err := cmd.Start(); err != nil {
 			os.Exit(4)
@@ -49,8 +49,8 @@ func TestProcessesOfTheCodeUnderTestHoldNobodyUp(t *testing.T) {
 	if err != nil || d.Trial.Outcome != trial.Violated || !strings.Contains(fmt.Sprint(d.Trial.Verdicts), "exit status 3") {
 		t.Errorf("trial is %+v, %v", d.Trial, err)
 	}
-	if took := time.Since(started); took > 10*time.Second {
-		t.Errorf("it took %v", took)
+	if took := time.Since(started); took > 5*time.Minute {
+		t.Errorf("it took %v, as if it had waited for processes that sleep for 10m", took)
 	}
 	found, err := os.ReadDir(dir)
 	if err != nil || len(found) != 4 {
