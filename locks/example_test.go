@@ -32,7 +32,7 @@ func Example() {
 	connect := func(id string) locks.Lock {
 		maker, err := recipe.New(&locks.Client{
 			ID:      id,
-			Nodes:   []redis.UniversalClient{redis.NewClient(&redis.Options{Addr: server.Addr()})},
+			Nodes:   []locks.Node{redis.NewClient(&redis.Options{Addr: server.Addr()})},
 			Now:     time.Now,
 			Rand:    rand.Reader,
 			Context: ctx,

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -16,7 +14,7 @@ import (
 //
 // Unlock returns ErrNotHeld if DEL replies 0: another client deleted the key, or the node lost it.
 type existsSet struct {
-	node redis.UniversalClient
+	node Node
 	key  string
 }
 

@@ -27,7 +27,7 @@ import (
 // ErrNotHeld if DEL replies 0.
 type getset struct {
 	polling
-	node redis.UniversalClient
+	node Node
 	now  func() time.Time
 	key  string
 	ttl  time.Duration

@@ -41,7 +41,7 @@ func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string,
 // Unlock returns ErrNotHeld if DEL replies 0.
 type luaSetnxExpire struct {
 	polling
-	node redis.UniversalClient
+	node Node
 	key  string
 	ttl  time.Duration
 }

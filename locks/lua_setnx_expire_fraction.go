@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -20,7 +18,7 @@ import (
 // or ErrBusy once the key exists.
 type luaSetnxExpireFraction struct {
 	polling
-	node redis.UniversalClient
+	node Node
 	key  string
 	ttl  time.Duration
 }

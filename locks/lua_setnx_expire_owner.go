@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -23,7 +22,7 @@ import (
 // another's. After an error of Unlock other than ErrRefused the outcome is unknown.
 type luaSetnxExpireOwner struct {
 	polling
-	node   redis.UniversalClient
+	node   Node
 	key    string
 	ttl    time.Duration
 	value  string

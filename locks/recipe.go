@@ -23,7 +23,7 @@ type Client struct {
 	// Nodes holds one connection pool per Redis node, in a fixed order. A pool is a *redis.Client,
 	// which follows the primary if Sentinel or an operator moves it. A cluster is one
 	// *redis.ClusterClient. Recipes for a single node use Nodes[0].
-	Nodes []redis.UniversalClient
+	Nodes []Node
 	// Addrs are the nodes' addresses, in the order of Nodes. Dial connects to them. Both are for
 	// libraries that build their own Redis clients.
 	Addrs []string
@@ -35,6 +35,17 @@ type Client struct {
 	// Context ends with the client process. Watchdogs use this context, never the context of the
 	// acquiring call.
 	Context context.Context
+}
+
+// Node is a connection pool of go-redis, with most methods of redis.UniversalClient. For the others,
+// such as Subscribe, assert redis.UniversalClient: each Node of a Client is one. Node avoids that type
+// because the compiler generates 1,500 methods in every package that reaches *redis.Client.
+type Node interface {
+	redis.Cmdable
+	Do(ctx context.Context, args ...any) *redis.Cmd
+	Process(ctx context.Context, cmd redis.Cmder) error
+	AddHook(redis.Hook)
+	Close() error
 }
 
 // Topology is the arrangement of Redis nodes that a recipe needs.

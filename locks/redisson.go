@@ -26,7 +26,7 @@ import (
 //
 // Unlock returns ErrNotHeld if it does not find the owner's field.
 type redisson struct {
-	node     redis.UniversalClient
+	node     Node
 	key      string
 	owner    string
 	ttl      time.Duration
@@ -153,7 +153,7 @@ func (l *redisson) lockWithin(ctx context.Context, limit time.Duration) (Lease, 
 	if err != nil {
 		return Lease{}, fmt.Errorf("subscribe to %q: %w", l.channel(), err)
 	}
-	released := l.node.Subscribe(ctx, l.channel())
+	released := l.node.(redis.UniversalClient).Subscribe(ctx, l.channel())
 	defer func() { _ = released.Close() }() // an error of unsubscribing does not matter
 	// This receive has a command's read timeout. Receive alone would wait for ever.
 	if _, err := released.ReceiveTimeout(ctx, master.Options().ReadTimeout); err != nil {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -105,7 +103,7 @@ func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 }
 
 // ask sends SET to one node and waits at most l.nodeTimeout.
-func (l *redlock) ask(ctx context.Context, node redis.UniversalClient, token string, ttl int64) error {
+func (l *redlock) ask(ctx context.Context, node Node, token string, ttl int64) error {
 	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout)
 	defer cancel()
 	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", ttl)
@@ -142,7 +140,7 @@ func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, fail
 }
 
 // release releases the key on one node and waits at most l.nodeTimeout.
-func (l *redlock) release(ctx context.Context, node redis.UniversalClient, token string) error {
+func (l *redlock) release(ctx context.Context, node Node, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout)
 	defer cancel()
 	return releaseOwned(ctx, node, l.key, token)

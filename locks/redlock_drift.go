@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -107,7 +105,7 @@ func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
 }
 
 // prolong extends the lease on one node and waits at most l.nodeTimeout.
-func (l *redlockDrift) prolong(ctx context.Context, node redis.UniversalClient, token string) error {
+func (l *redlockDrift) prolong(ctx context.Context, node Node, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout)
 	defer cancel()
 	return extendOwned(ctx, node, l.key, token, l.ttl)

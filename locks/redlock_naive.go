@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -27,8 +25,8 @@ type redlockNaive struct {
 	ttl    time.Duration
 
 	mu   sync.Mutex
-	held []redis.UniversalClient // the nodes of the latest quorum; a release does not clear them
-	stop chan struct{}           // the latest watchdog's channel
+	held []Node        // the nodes of the latest quorum; a release does not clear them
+	stop chan struct{} // the latest watchdog's channel
 }
 
 func init() {
@@ -102,7 +100,7 @@ func (l *redlockNaive) TryLock(ctx context.Context) (Lease, error) {
 
 // askAll asks all nodes at once and waits for all replies. Each grant starts its watchdog at once.
 // An error counts as a refusal.
-func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redis.UniversalClient) {
+func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []Node) {
 	var (
 		wg      sync.WaitGroup
 		answers = make([]error, len(l.client.Nodes))
@@ -126,7 +124,7 @@ func (l *redlockNaive) askAll(ctx context.Context, token string) (granted []redi
 
 // cleanUp takes back one grant of a failed attempt. Only the nodes that answered yes are cleaned
 // up. So a request in flight may still set the key on another node afterwards.
-func (l *redlockNaive) cleanUp(node redis.UniversalClient, token string) {
+func (l *redlockNaive) cleanUp(node Node, token string) {
 	ctx, cancel := context.WithTimeout(l.client.Context, l.ttl)
 	defer cancel()
 	_ = releaseOwned(ctx, node, l.key, token)
@@ -159,7 +157,7 @@ func (l *redlockNaive) watch() {
 
 // renew prolongs the key on one node, even if another client owns the key by now. It ignores
 // errors.
-func (l *redlockNaive) renew(node redis.UniversalClient) {
+func (l *redlockNaive) renew(node Node) {
 	ctx, cancel := context.WithTimeout(l.client.Context, 2*l.ttl/3)
 	defer cancel()
 	_ = expire(ctx, node, l.key, l.ttl)

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 )
@@ -191,7 +189,7 @@ func TestRedlockWithAKilledNode(t *testing.T) {
 	}
 }
 
-func connectTo(t *testing.T, s *redisserver.Server) (node redis.UniversalClient) {
+func connectTo(t *testing.T, s *redisserver.Server) (node Node) {
 	t.Helper()
 	node = connect(s.Addr())
 	t.Cleanup(func() { _ = node.Close() })

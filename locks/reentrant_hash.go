@@ -18,7 +18,7 @@ import (
 //
 // Unlock returns ErrNotHeld if it does not find the owner's field.
 type reentrantHash struct {
-	node  redis.UniversalClient
+	node  Node
 	key   string
 	owner string
 	ttl   time.Duration

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -18,7 +16,7 @@ import (
 // Unlock returns ErrNotHeld if DEL replies 0: the key expired, or another client deleted it, or the node
 // lost it.
 type rwTwoKeys struct {
-	node              redis.UniversalClient
+	node              Node
 	readKey, writeKey string
 	ttl               time.Duration
 }

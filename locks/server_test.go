@@ -97,7 +97,7 @@ func newClientOn(t testing.TB, i, n int) *Client {
 
 // connect returns a client with the settings of a testbed's clients: it sends only the commands of
 // the recipe.
-func connect(addr string) redis.UniversalClient {
+func connect(addr string) Node {
 	return redis.NewClient(&redis.Options{
 		Addr:                     addr,
 		Protocol:                 2,

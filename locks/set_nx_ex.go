@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -15,7 +13,7 @@ import (
 //
 // Unlock returns ErrNotHeld if DEL replies 0.
 type setNXEX struct {
-	node redis.UniversalClient
+	node Node
 	key  string
 	ttl  time.Duration
 }

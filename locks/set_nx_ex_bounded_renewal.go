@@ -88,7 +88,7 @@ func (l *setNXEXBoundedRenewal) Unlock(ctx context.Context, lease Lease) error {
 // setOrBusy is D3's SET key token EX s NX. It returns nil or ErrBusy. After an error D3 logs the
 // error and says that the lock was not acquired, although the command may have run. In that case
 // the returned error is both ErrBusy and ErrPresumed.
-func setOrBusy(ctx context.Context, c redis.UniversalClient, key, token string, ttl time.Duration) error {
+func setOrBusy(ctx context.Context, c Node, key, token string, ttl time.Duration) error {
 	err := setIfAbsent(ctx, c, key, token, "EX", seconds(ttl), "NX")
 	if err != nil && !errors.Is(err, ErrBusy) {
 		return presumed(err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -14,7 +12,7 @@ import (
 //
 // Unlock returns ErrNotHeld if DEL replies 0: another client deleted the key, or the node lost it.
 type setnxLock struct {
-	node redis.UniversalClient
+	node Node
 	key  string
 }
 

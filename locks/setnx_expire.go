@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -17,7 +15,7 @@ import (
 // client does not rely on it. Unlock returns ErrNotHeld if DEL replies 0.
 type setnxExpire struct {
 	polling
-	node redis.UniversalClient
+	node Node
 	key  string
 	ttl  time.Duration
 }

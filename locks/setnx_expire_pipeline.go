@@ -19,7 +19,7 @@ import (
 // it is 1 and EXPIRE fails, the outcome is unknown. Unlock returns ErrNotHeld if DEL replies 0.
 type setnxExpirePipeline struct {
 	polling
-	node redis.UniversalClient
+	node Node
 	key  string
 	ttl  time.Duration
 }

@@ -22,7 +22,7 @@ import (
 //
 // A takeover ignores the reply to its DEL. Unlock returns ErrNotHeld if its DEL replies 0.
 type setnxTakeoverDel struct {
-	node redis.UniversalClient
+	node Node
 	now  func() time.Time
 	key  string
 	ttl  time.Duration

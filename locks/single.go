@@ -78,7 +78,7 @@ func wholeMilliseconds(ttl time.Duration) time.Duration {
 
 // setnx sends SETNX. It returns nil if the key was free and ErrBusy if not; after any other error
 // the outcome is unknown.
-func setnx(ctx context.Context, c redis.UniversalClient, key string, value any) error {
+func setnx(ctx context.Context, c Node, key string, value any) error {
 	return acquired(c.Do(ctx, "SETNX", key, value), key)
 }
 
@@ -106,7 +106,7 @@ func done(reply *redis.Cmd, none error, what, key string) error {
 
 // setIfAbsent sends SET key value with the given options, which include NX. It returns nil if the
 // key was free and ErrBusy if not; after any other error the outcome is unknown.
-func setIfAbsent(ctx context.Context, c redis.UniversalClient, key string, value any, options ...any) error {
+func setIfAbsent(ctx context.Context, c Node, key string, value any, options ...any) error {
 	args := append([]any{"SET", key, value}, options...)
 	err := c.Do(ctx, args...).Err()
 	switch {
@@ -120,7 +120,7 @@ func setIfAbsent(ctx context.Context, c redis.UniversalClient, key string, value
 
 // expire sends EXPIRE in whole seconds. As the documents do, it ignores whether the key still
 // existed. After an error the outcome is unknown.
-func expire(ctx context.Context, c redis.UniversalClient, key string, ttl time.Duration) error {
+func expire(ctx context.Context, c Node, key string, ttl time.Duration) error {
 	return lifeSet(c.Do(ctx, "EXPIRE", key, seconds(ttl)), key)
 }
 
@@ -134,6 +134,6 @@ func lifeSet(reply *redis.Cmd, key string) error {
 
 // del sends a bare DEL. If DEL replies 0, nobody held the lock, so del returns ErrNotHeld. If DEL
 // replies 1, del returns nil, although DEL may have removed another client's key.
-func del(ctx context.Context, c redis.UniversalClient, key string) error {
+func del(ctx context.Context, c Node, key string) error {
 	return released(c.Do(ctx, "DEL", key), key)
 }

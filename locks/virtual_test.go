@@ -63,7 +63,7 @@ func virtualClient(t *testing.T, n *virtualNode) *Client {
 		}
 		return err
 	}))
-	return &Client{ID: "c0", Nodes: []redis.UniversalClient{node}, Now: time.Now, Rand: rand.Reader, Context: t.Context()}
+	return &Client{ID: "c0", Nodes: []Node{node}, Now: time.Now, Rand: rand.Reader, Context: t.Context()}
 }
 
 var errNotVirtual = errors.New("the virtual node does not know this command")

@@ -77,7 +77,7 @@ func (l *quorum) over(after time.Duration) <-chan struct{} {
 }
 
 // ask sends SET to one node, and reports whether the reply counts as a grant.
-func (l *quorum) ask(ctx context.Context, node redis.UniversalClient, token string) bool {
+func (l *quorum) ask(ctx context.Context, node locks.Node, token string) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
 	err := node.Do(ctx, "SET", l.key, token, "NX", "PX", milliseconds(l.ttl)).Err()

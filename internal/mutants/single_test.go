@@ -23,7 +23,7 @@ type single struct {
 	ttl time.Duration
 }
 
-func (l single) node() redis.UniversalClient { return l.c.Nodes[0] }
+func (l single) node() locks.Node { return l.c.Nodes[0] }
 
 // set sends SET key token with the given options. It returns ErrBusy if the reply is nil.
 func (l single) set(ctx context.Context, token string, options ...any) (locks.Lease, error) {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 )
@@ -16,7 +14,7 @@ import (
 // quorums are locks on a majority of independent nodes.
 func quorums() []Stranger {
 	majority := func(c *history.Claims, nodes int) { c.Quorum = nodes/2 + 1 }
-	redlock := func(each func([]redis.UniversalClient, func(redis.UniversalClient) error) []error) func(*locks.Client) maker {
+	redlock := func(each func([]locks.Node, func(locks.Node) error) []error) func(*locks.Client) maker {
 		return of(func(l lease) locks.Lock { return quorum{l, each} })
 	}
 	return []Stranger{
@@ -31,11 +29,11 @@ func quorums() []Stranger {
 // acquire took.
 type quorum struct {
 	lease
-	each func(nodes []redis.UniversalClient, do func(redis.UniversalClient) error) []error
+	each func(nodes []locks.Node, do func(locks.Node) error) []error
 }
 
 // inTurn calls do for one node after the other.
-func inTurn(nodes []redis.UniversalClient, do func(redis.UniversalClient) error) []error {
+func inTurn(nodes []locks.Node, do func(locks.Node) error) []error {
 	results := make([]error, len(nodes))
 	for i, n := range nodes {
 		results[i] = do(n)
@@ -44,7 +42,7 @@ func inTurn(nodes []redis.UniversalClient, do func(redis.UniversalClient) error)
 }
 
 // atOnce calls do for all nodes at once and waits for all results.
-func atOnce(nodes []redis.UniversalClient, do func(redis.UniversalClient) error) []error {
+func atOnce(nodes []locks.Node, do func(locks.Node) error) []error {
 	results := make([]error, len(nodes))
 	var all sync.WaitGroup
 	for i, n := range nodes {
@@ -64,7 +62,7 @@ func (l quorum) TryLock(ctx context.Context) (locks.Lease, error) {
 		return locks.Lease{}, err
 	}
 	start, yes := time.Now(), 0
-	for _, err := range l.each(l.c.Nodes, func(n redis.UniversalClient) error { return l.ask(ctx, n, token) }) {
+	for _, err := range l.each(l.c.Nodes, func(n locks.Node) error { return l.ask(ctx, n, token) }) {
 		if err == nil {
 			yes++
 		}
@@ -83,7 +81,7 @@ func (l quorum) TryLock(ctx context.Context) (locks.Lease, error) {
 	return locks.Lease{Token: token}, locks.ErrBusy
 }
 
-func (l quorum) ask(ctx context.Context, node redis.UniversalClient, token string) error {
+func (l quorum) ask(ctx context.Context, node locks.Node, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience())
 	defer cancel()
 	return node.Do(ctx, "SET", l.key, token, "NX", "PX", l.life()).Err()
@@ -91,7 +89,7 @@ func (l quorum) ask(ctx context.Context, node redis.UniversalClient, token strin
 
 // giveBack sends compareAndDelete to all nodes, including those that did not answer the acquire.
 func (l quorum) giveBack(ctx context.Context, token string) []error {
-	return l.each(l.c.Nodes, func(n redis.UniversalClient) error {
+	return l.each(l.c.Nodes, func(n locks.Node) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.patience())
 		defer cancel()
 		return released(compareAndDelete.Run(ctx, n, []string{l.key}, token))

@@ -82,8 +82,8 @@ type lease struct {
 	ttl time.Duration
 }
 
-func (l lease) node() redis.UniversalClient { return l.c.Nodes[0] }
-func (l lease) life() int64                 { return milliseconds(l.ttl) }
+func (l lease) node() locks.Node { return l.c.Nodes[0] }
+func (l lease) life() int64      { return milliseconds(l.ttl) }
 
 // of returns the bind function of a lock that keeps no state per client.
 func of(lock func(l lease) locks.Lock) func(*locks.Client) maker {

@@ -35,7 +35,7 @@ func (l lease) setWatched(ctx context.Context) (locks.Lease, error) {
 	if err != nil {
 		return locks.Lease{}, err
 	}
-	err = l.node().Watch(ctx, func(tx *redis.Tx) error {
+	err = l.node().(redis.UniversalClient).Watch(ctx, func(tx *redis.Tx) error {
 		switch n, err := tx.Exists(ctx, l.key).Result(); {
 		case err != nil:
 			return err
@@ -54,7 +54,7 @@ func (l lease) setWatched(ctx context.Context) (locks.Lease, error) {
 // deleteWatched deletes the key if it holds the token and no other client changes the key
 // between GET and DEL.
 func (l lease) deleteWatched(ctx context.Context, held locks.Lease) error {
-	err := l.node().Watch(ctx, func(tx *redis.Tx) error {
+	err := l.node().(redis.UniversalClient).Watch(ctx, func(tx *redis.Tx) error {
 		if err := compare(tx.Get(ctx, l.key), held.Token); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ const (
 
 // rivals are two client processes on the same nodes, with handles on one lock.
 type rivals struct {
-	nodes []redis.UniversalClient
+	nodes []locks.Node
 	ours  locks.Lock
 	other locks.Lock
 }
@@ -45,7 +45,7 @@ func newRivals(t *testing.T, r locks.Recipe, ttl time.Duration) rivals {
 	return p
 }
 
-func handle(t *testing.T, r locks.Recipe, id string, addrs []string, ttl time.Duration) (locks.Lock, []redis.UniversalClient) {
+func handle(t *testing.T, r locks.Recipe, id string, addrs []string, ttl time.Duration) (locks.Lock, []locks.Node) {
 	t.Helper()
 	c := &locks.Client{
 		ID: id, Addrs: addrs, Dial: (&net.Dialer{}).DialContext, Now: time.Now, Rand: rand.Reader, Context: t.Context(),
@@ -141,7 +141,7 @@ func TestOneHoldsTheLockUntilItIsReleased(t *testing.T) {
 
 // keys returns the lock's keys and a node that has them. That node need not be the first: with
 // redsync's option WithFailFast, an acquire returns once a majority of the nodes has answered.
-func (p rivals) keys(t *testing.T) (redis.UniversalClient, []string) {
+func (p rivals) keys(t *testing.T) (locks.Node, []string) {
 	t.Helper()
 	for _, n := range p.nodes {
 		if keys := n.Keys(t.Context(), "*").Val(); len(keys) > 0 {

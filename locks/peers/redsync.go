@@ -9,6 +9,7 @@ import (
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	client "github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -121,7 +122,7 @@ type redsyncTries struct{ *redsyncLock }
 func (v redsyncVariant) lock(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
 	var pools []redis.Pool
 	for _, n := range c.Nodes {
-		pools = append(pools, goredis.NewPool(n))
+		pools = append(pools, goredis.NewPool(n.(client.UniversalClient)))
 	}
 	options := []redsync.Option{redsync.WithExpiry(ttl)}
 	if v.options != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -49,7 +50,7 @@ func runOn(ctx context.Context, tb *Testbed, s testbed.Setup, body func(context.
 }
 
 // first returns client 0's pool for the first node.
-func first(e testbed.Env) redis.UniversalClient { return e.Client(0).Locks().Nodes[0] }
+func first(e testbed.Env) locks.Node { return e.Client(0).Locks().Nodes[0] }
 
 // admin returns a client with the rights of the server's owner, for the tests themselves.
 func admin(t *testing.T, o *redis.Options) *redis.Client {
