@@ -1,5 +1,10 @@
 package account
 
+import (
+	"maps"
+	"slices"
+)
+
 // The kinds of facts that contradict a premise. butWords has their sentences.
 const (
 	WasFrozen        What = "frozen"
@@ -64,3 +69,6 @@ var butWords = map[What]string{
 	NodeClocksApart:  "{node}'s clock was {apart} {node1}'s",
 	ClientClockOff:   "{who}'s clock was {off} from {at} on",
 }
+
+// Premises returns everything that leases rely on, sorted.
+func Premises() []Premise { return slices.Sorted(maps.Keys(premiseWords)) }
