@@ -11,7 +11,7 @@ RUN      ?=
 PACKAGES := ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser build lint test thorough test-examples test-shards test-history test-chaos bench run report docs soundness image images up down clean
+.PHONY: help setup browser build lint test thorough test-examples test-shards test-history test-chaos bench run report corpus docs soundness image images up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,14 +62,17 @@ run: build ## compare every recipe under every fault in the simulation; says whe
 report: build ## render the last stored campaign again
 	$(BIN) report $(STORE)/latest
 
+corpus: build ## write the corpus anew from thorough runs, or add the recipes LOCKS (some 15 minutes for all)
+	$(BIN) corpus make $(if $(LOCKS),--locks $(LOCKS))
+
 docs: build ## write docs/recipes.md, docs/documents.md and the matrix of docs/matrix.md, by a run that must find what recipes declare and nothing else
-	$(BIN) run --store $(STORE) --name docs --expect --shrink 0
+	$(BIN) run --thorough --store $(STORE) --name docs --expect --shrink 0
 	$(BIN) report --recipes docs/recipes.md $$(ls -d $(STORE)/docs/*/ | tail -1)
 	COLUMNS= $(BIN) report $$(ls -d $(STORE)/docs/*/ | tail -1) | ./scripts/matrix-page docs/matrix.md
 	$(BIN) answer --page docs/documents.md
 
 soundness: build ## a long run of the cells that are declared clean: nothing may be violated (15 to 20 minutes)
-	$(BIN) run --store $(STORE) --name soundness --clean --expect --shrink 0 --duration 2s --trials 1800 $(RUN)
+	$(BIN) run --store $(STORE) --name soundness --thorough --clean --expect --shrink 0 --duration 2s --trials 1800 $(RUN)
 
 image: ## build lockstorm/lockstorm:local, which has nothing but a static lockstorm
 	@GO='$(GO)' ./scripts/image

@@ -43,7 +43,7 @@ type Config struct {
 	// none.
 	Overrun  float64       `json:"overrun,omitempty"`
 	Duration time.Duration `json:"duration"` // how long the disturbed part of a drawn trial lasts
-	Trials   int           `json:"trials"`   // per cell and workload; 0 = the testbed's default
+	Trials   int           `json:"trials"`   // drawn per cell and workload; 0 = the testbed's default, or what Corpus says
 	Seed     uint64        `json:"seed"`     // at most trial.MaxSeed
 	// Budget is the time, from the campaign's start, in which rounds of further trials are run
 	// after the planned ones; 0 = no further trials. Shrinking comes after these rounds.
@@ -51,6 +51,10 @@ type Config struct {
 	Budget   time.Duration `json:"budget,omitempty"`
 	Shard    Shard         `json:"shard,omitzero"`
 	Parallel int           `json:"parallel"` // trials at a time; 0 = the testbed's default
+	// Corpus: the trials of Campaign.Corpus run first, and then those that look for what the corpus
+	// does not know (memory). A cell that the corpus does not have gets every named schedule, and as
+	// many drawn trials as the testbed's default.
+	Corpus bool `json:"corpus,omitempty"`
 	// Named: the named schedules (nemesis.Named) run before the drawn trials.
 	Named bool `json:"named,omitempty"`
 	// NamedOnly: no trial is drawn, so nothing depends on the seed; Trials is 0.
@@ -64,9 +68,9 @@ type Config struct {
 	// trials of each workload. Clients, Keys, nodes, times and seed are those of the stored campaign.
 	// "" = this campaign plans its own trials.
 	Confirm string `json:"confirm,omitempty"`
-	// Shrink is the wall-clock budget for shrinking the cells' counterexamples, all together; 0 = no
+	// Shrink is the number of trials with which each cell's counterexample may be shrunk; 0 = no
 	// shrinking.
-	Shrink  time.Duration `json:"shrink,omitempty"`
+	Shrink  int           `json:"shrink,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // for one trial; 0 = derived from the other durations
 	// ShareLinks: clients share their links to nodes (testbed.Setup.SharedLinks).
 	ShareLinks bool   `json:"shareLinks,omitempty"`
@@ -121,7 +125,7 @@ var modest = Defaults{Trials: 4, Parallel: 8}
 // else from modest. With NamedOnly, it leaves Trials alone.
 func (c Config) filled(d Defaults) Config {
 	c.Locks, c.Faults, c.Workloads = trimmed(c.Locks), trimmed(c.Faults), trimmed(c.Workloads)
-	if !c.NamedOnly {
+	if !c.NamedOnly && !c.Corpus {
 		c.Trials = cmp.Or(c.Trials, d.Trials, modest.Trials)
 	}
 	c.Parallel = cmp.Or(c.Parallel, d.Parallel, modest.Parallel)
@@ -201,7 +205,9 @@ func (c Config) check() error {
 		return input.Errorf("%s %d: expected 0 to %d", input.Setting("sweep"), c.Sweep, mostSweep)
 	case c.Sweep > 0 && !c.Named:
 		return input.Errorf("%s %d: expected the named schedules to be run: no %s=false, no %s", input.Setting("sweep"), c.Sweep, input.Setting("named"), input.Setting("confirm"))
-	case c.Trials < 1 && !c.NamedOnly:
+	case c.Corpus && (c.Named || c.Sweep > 0 || c.Confirm != ""):
+		return input.Errorf("%s: expected no %s, %s or %s, which choose other trials than the corpus", input.Setting("corpus"), input.Setting("named"), input.Setting("sweep"), input.Setting("confirm"))
+	case c.Trials < 0 || c.Trials == 0 && !c.NamedOnly && !c.Corpus:
 		return input.Errorf("%s %d: expected at least 1, or 0 for the default", input.Setting("trials"), c.Trials)
 	case c.Budget < 0:
 		return input.Errorf("%s %v: expected a positive duration, or 0", input.Setting("budget"), c.Budget)
@@ -270,6 +276,9 @@ type Info struct {
 	Varying []Varying `json:"varying,omitempty"`
 	// Further counts the trials that Config.Budget added; nil = none.
 	Further *Further `json:"further,omitempty"`
+	// Adapted: the options differ from those of the corpus. Its named schedules were planned anew, its
+	// drawn trials were left out, and its facts were not expected.
+	Adapted bool `json:"adapted,omitempty"`
 	// Sought are the flaws that are to be confirmed.
 	Sought []Sought `json:"sought,omitempty"`
 	// Plan lists the cells in the matrix's order.
@@ -284,9 +293,15 @@ type PlannedCell struct {
 	// Variants is the number of variants of the fault's plans. A workload needs Variants trials to
 	// run each variant once.
 	Variants int `json:"variants,omitempty"`
-	// Named is the number of named schedules, over all workloads. In a campaign that confirms
+	// Named is the number of named schedules to run, over all workloads. In a campaign that confirms
 	// another one, Named is the number of the other campaign's trials to run.
 	Named int `json:"named,omitempty"`
+	// Skipped is the number of named schedules that the campaign leaves out.
+	Skipped int `json:"skipped,omitempty"`
+	// Drawn is the number of trials that the campaign's seed draws, over all workloads, probes
+	// included. Corpus is the number of trials of the corpus that campaigns of other seeds drew.
+	Drawn  int `json:"drawn,omitempty"`
+	Corpus int `json:"corpus,omitempty"`
 	// InShard is the number of trials of the cell that this shard runs; 0 in a whole
 	// campaign.
 	InShard int `json:"inShard,omitempty"`

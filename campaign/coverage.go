@@ -17,7 +17,7 @@ func (c *Cell) cover(info Info, trials []trial.Result, more Tally) {
 	})
 	seen, planned := map[progress.Behaviour]bool{}, 0
 	for _, t := range inTurn {
-		further := info.Further != nil && !t.Spec.Named() && t.Spec.Trial >= info.Config.Trials
+		further := info.Further != nil && !t.Spec.Named() && t.Spec.DrawnFrom == 0 && t.Spec.Trial >= info.furtherFrom()
 		known := len(seen)
 		for _, b := range t.Behaviours {
 			seen[b] = true

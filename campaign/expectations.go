@@ -34,6 +34,31 @@ func unexpected(trials []trial.Result) []Discrepancy {
 	return all
 }
 
+// newFacts lists the flaws that the corpus does not have in their cells: each once, with the first
+// trial that showed it.
+func newFacts(trials []trial.Result) (all []Discrepancy) {
+	for _, t := range trials {
+		for _, f := range t.New {
+			d := Discrepancy{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
+			if !slices.ContainsFunc(all, func(o Discrepancy) bool { return compareDiscrepancies(o, d) == 0 }) {
+				all = append(all, d)
+			}
+		}
+	}
+	slices.SortStableFunc(all, compareDiscrepancies)
+	return all
+}
+
+// lostFacts lists the facts of the corpus that did not come out.
+func lostFacts(trials []trial.Result) (all []LostFact) {
+	for _, t := range trials {
+		for _, f := range t.Missing {
+			all = append(all, LostFact{t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title(), f})
+		}
+	}
+	return all
+}
+
 // missed lists the declared flaws that did not show. Where trials are deterministic and
 // the named schedules ran, a flaw must show under each fault that it is declared for;
 // elsewhere under at least one. In a mix of faults nothing is missed: chance decides
@@ -139,16 +164,27 @@ func (h hunt) looked(p PlannedCell, oracle string) bool {
 	return h.info.everyWorkload() || h.oracles[cellFlaw{p.Lock, p.Fault, oracle, ""}]
 }
 
-// thorough says whether a flaw must show under every fault that it is declared for: the
-// named schedules ran, and trials are deterministic.
-func (i Info) thorough() bool { return i.Deterministic && i.Config.Named }
+// thorough says whether a flaw must show under every fault that it is declared for: trials are
+// deterministic, and the named schedules ran, or the corpus with its own options.
+func (i Info) thorough() bool {
+	return i.Deterministic && (i.Config.Named || i.Config.Corpus && !i.Adapted)
+}
 
 // trialsOf returns the number of trials of a cell in a complete run.
 func (i Info) trialsOf(p PlannedCell) int {
 	if i.Config.Confirm != "" {
 		return p.Named
 	}
-	return i.Config.Trials*len(p.Workloads) + p.Named
+	return i.drawnOf(p) + p.Named
+}
+
+// drawnOf returns the number of drawn trials of a cell in a complete run. Until the probes have run,
+// and in campaigns that older versions stored, the plan does not have the number.
+func (i Info) drawnOf(p PlannedCell) int {
+	if p.Drawn == 0 && !i.Config.Corpus {
+		return i.Config.Trials * len(p.Workloads)
+	}
+	return p.Drawn + p.Corpus
 }
 
 // asDeclared says whether clients run at least the default workloads, with the default

@@ -60,6 +60,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 	}
 	m.Interrupted = info.Interrupted || m.Finished < m.Planned
 	m.Unexpected, m.Doubtful = unexpected(trials), doubts(trials)
+	m.New, m.Lost = newFacts(trials), lostFacts(trials)
 	if !m.Shard.Part() { // another shard may show a flaw that this one misses
 		m.Missed = missed(info, trials)
 	}
@@ -96,12 +97,9 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 		return
 	}
 	m.Finished += min(count(trial.Spec.Named), p.Named)
-	for _, w := range p.Workloads {
-		if !unprobed[pair{p.Lock, w}] {
-			m.Planned += info.Config.Trials
-			m.Finished += min(count(func(s trial.Spec) bool { return s.Workload == w && !s.Named() }), info.Config.Trials)
-		}
-	}
+	drawn := info.drawnOf(p)
+	m.Planned += drawn
+	m.Finished += min(count(func(s trial.Spec) bool { return !s.Named() && !unprobed[pair{p.Lock, s.Workload}] }), drawn)
 }
 
 // foldCell sums up a cell's trials, which are sorted worst first. The worst trial decides the cell's
@@ -122,7 +120,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 		switch {
 		case t.Decided():
 			c.Exercised++
-			if t.Spec.Named() {
+			if t.Spec.Named() || t.Spec.DrawnFrom > 0 {
 				c.Enumerated++
 			}
 		case t.Outcome == trial.Unknown:
@@ -264,9 +262,18 @@ func compareTrials(a, b trial.Result) int {
 	return cmp.Or(
 		a.Order()-b.Order(),
 		-cmp.Compare(a.Err, b.Err), // among unknown outcomes, failed trials come first
+		headline(b)-headline(a),    // the corpus has its smallest version
 		a.Spec.Turn().Compare(b.Spec.Turn()),
 		cmp.Compare(a.Spec.Workload, b.Spec.Workload),
 	)
+}
+
+// headline returns 1 for the trial that the corpus has for the cell, else 0.
+func headline(t trial.Result) int {
+	if t.Headline {
+		return 1
+	}
+	return 0
 }
 
 // worse returns the worse of two results of one oracle; "" is better than any.

@@ -163,7 +163,7 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 		shown.learn(t)
 	}
 	attends := newAttention(cells, cmp.Or(r.quiet, leastQuiet))
-	for k := r.Config.Trials; ctx.Err() == nil && !r.failed() && r.progress.Failed == 0 && !over(k); {
+	for k := r.info.furtherFrom(); ctx.Err() == nil && !r.failed() && r.progress.Failed == 0 && !over(k); {
 		var jobs []job
 		awake := attends.awake()
 		for len(jobs) < leastBatch && ctx.Err() == nil && !over(k) {
@@ -190,6 +190,18 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 	}
 	return nil
 }
+
+// furtherFrom returns the number of the first further trial of every cell and workload: planned trials
+// have smaller numbers.
+func (i Info) furtherFrom() int {
+	if i.Config.Corpus {
+		return firstFurther
+	}
+	return i.Config.Trials
+}
+
+// firstFurther is furtherFrom in a campaign whose corpus says how many trials are drawn.
+const firstFurther = 1000
 
 // leastQuiet is the number of further trials without a new behaviour after which a cell rests.
 const leastQuiet = 50
@@ -280,8 +292,9 @@ func (r *run) digest(done []trial.Done, shown knowledge, attends *attention) {
 	f := r.info.Further
 	for _, d := range done {
 		t := d.Trial
+		r.planner.corpus.compare(&t)
 		f.Trials++
-		f.Rounds = max(f.Rounds, t.Spec.Trial-r.Config.Trials+1)
+		f.Rounds = max(f.Rounds, t.Spec.Trial-r.info.furtherFrom()+1)
 		news, flaw, behaviour := shown.learn(t)
 		if flaw {
 			f.LastNewFlaw = f.Trials

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/internal/packed"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -46,6 +47,23 @@ func (s Stored) Virtual() (sum time.Duration) {
 
 // Ran returns the number of trials that ran, stored or only counted.
 func (s Stored) Ran() int { return len(s.Trials) + s.Info.Further.tallied() }
+
+// StallWords says, in a sentence without a full stop, in how many trials the machine stalled for so long
+// that violations may be its fault; "" if in none.
+func (s Stored) StallWords() string {
+	var n int
+	var longest time.Duration
+	for _, t := range s.Trials {
+		if stall := t.LongestStall(); stall > 0 {
+			n, longest = n+1, max(longest, stall)
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the machine stalled in %d of %d %s, longest %.1f ms; their doubtful violations do not count",
+		n, s.Ran(), wording.Plural(s.Ran(), "trial"), float64(longest)/float64(time.Millisecond))
+}
 
 // Report hands a stored campaign to a new sink, as Run does: every trial, then the minimal trials,
 // then the matrix.

@@ -32,8 +32,8 @@ type Cell struct {
 	// could tell.
 	Shown     int `json:"shown"`
 	Exercised int `json:"exercised"`
-	// Enumerated counts the exercised trials that were named schedules. They are not
-	// random samples, so Bound ignores them.
+	// Enumerated counts the exercised trials that were named schedules, or trials of the corpus. They are
+	// not random samples, so Bound ignores them.
 	Enumerated int `json:"enumerated,omitempty"`
 	Undecided  int `json:"undecided"`
 	// Covered counts the distinct behaviours (progress.Behaviour) of all trials. LastNew is the
@@ -100,6 +100,10 @@ type Matrix struct {
 	Doubtful []Doubt `json:"-"`
 	// Settled lists the doubts that a rerun settled. They do not affect the exit code.
 	Settled []Doubt `json:"-"`
+	// New are flaws that the corpus does not have in their cells, and Lost are facts of the corpus that
+	// did not come out.
+	New  []Discrepancy `json:"new,omitempty"`
+	Lost []LostFact    `json:"lost,omitempty"`
 	// Failed are trials with an error of the harness (trial.Result.Err).
 	Failed []trial.Result `json:"-"`
 	// Interrupted: the campaign was stopped or killed before its end, or a merged one lacks a shard.
@@ -122,6 +126,15 @@ type Discrepancy struct {
 	// the harness, an election that no fault provoked, or an unseen reply. Never set where
 	// trials are deterministic.
 	Hidden bool `json:"hidden,omitempty"`
+}
+
+// LostFact is a fact for which the corpus keeps a trial, and which the trial did not show.
+type LostFact struct {
+	Lock     string `json:"lock"`
+	Fault    string `json:"fault"`
+	Workload string `json:"workload"`
+	Trial    string `json:"trial"` // trial.Spec.Title
+	Fact     string `json:"fact"`
 }
 
 // Sink receives results as they come, and makes pictures and pages of them.
@@ -149,7 +162,7 @@ func (m Matrix) NotExercised() []Cell {
 }
 
 // ExitCode returns the exit code of a finished campaign. Without expect, violations are a normal
-// result. With expect, undeclared violations, missed flaws and faults that hit nothing are
+// result. With expect, undeclared violations, missed flaws, lost facts and faults that hit nothing are
 // unexpected. Missed flaws and idle faults do not count in a shard: other shards may show the flaws
 // and hit something. Uncertain violations (Excuse) and flaws that may be hidden (Hiding) count as
 // unknown.
@@ -160,7 +173,7 @@ func (m Matrix) ExitCode(expect bool) int {
 	hidden := func(s Discrepancy) bool { return s.Hidden }
 	lacking := slices.DeleteFunc(slices.Clone(m.Missed), hidden)
 	idle := len(m.NotExercised()) > 0 && !m.Shard.Part()
-	if expect && (len(lacking) > 0 || idle || len(m.Unexpected) > 0) {
+	if expect && (len(lacking) > 0 || len(m.Lost) > 0 || idle || len(m.Unexpected) > 0) {
 		return ExitUnexpected
 	}
 	unsure := func(c Cell) bool { return c.Verdict == trial.Unknown }

@@ -288,7 +288,7 @@ func (m *merging) collect() error {
 	var kept shown
 	for i := range m.trials {
 		t := &m.trials[i].Result
-		if t.Violation() && !t.ShowsMore(kept.enough(t.Spec)) {
+		if t.Violation() && !t.Headline && !t.ShowsMore(kept.enough(t.Spec)) {
 			t.Dir = ""
 		}
 		kept.add(*t)

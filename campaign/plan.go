@@ -24,7 +24,10 @@ type plannedCell struct {
 	topology  testbed.Topology
 	workloads []string
 	variants  int         // number of variants of the fault's plans, in the workload with the most
-	named     int         // number of named schedules, over all workloads
+	named     int         // number of named schedules to run, over all workloads
+	skipped   int         // number of named schedules that are left out
+	own       int         // number of trials drawn by the campaign's seed, probes included
+	others    int         // number of trials of the corpus that other campaigns drew
 	inShard   int         // number of trials in this shard; 0 in a whole campaign
 	lack      *trial.Lack // why the cell is not supported; nil = it is supported
 }
@@ -50,6 +53,8 @@ type planner struct {
 	real         bool                          // the testbed runs on real time
 	seen         map[pair]trial.Sight          // what the finished probes showed
 	confirm      *confirmation                 // the campaign to be confirmed; nil = none
+	corpus       *memory                       // the corpus; nil = every cell gets the same trials
+	fresh        int                           // trials drawn for each workload of a cell that the corpus does not have
 	// schedule enumerates a fault's named schedules in a world.
 	schedule func(fault string, w nemesis.World) ([]nemesis.Schedule, error)
 }
@@ -295,56 +300,100 @@ func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
 }
 
 // jobs returns the trials of all cells except those that ran as probes: named trials first, then
-// drawn ones. It removes from a cell the workloads in which the fault cannot strike. A cell without
-// workloads is not supported.
+// drawn ones; of each kind the first of every cell and workload, then the second, and so on, which
+// fills the matrix evenly. It removes from a cell the workloads in which the fault cannot strike. A
+// cell without workloads is not supported.
 func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 	if p.confirm != nil {
 		return p.confirm.jobs(p, cells), nil
 	}
-	drawn, err := p.drawn(cells)
-	if err != nil {
-		return nil, err
+	var named, drawn [][]trial.Spec
+	for i := range cells {
+		c := &cells[i]
+		if err := p.strikes(c); err != nil {
+			return nil, err
+		}
+		more, err := p.named(c)
+		if err != nil {
+			return nil, err
+		}
+		named = append(named, more...)
+		if more, err = p.drawn(c); err != nil {
+			return nil, err
+		}
+		drawn = append(drawn, more...)
 	}
-	named, err := p.enumerated(cells)
-	if err != nil {
-		return nil, err
-	}
-	return append(named, drawn...), nil
+	return append(inTurn(named), inTurn(drawn)...), nil
 }
 
-// drawn returns the trials that depend on the campaign's seed, in an order that fills
-// the matrix evenly.
-func (p *planner) drawn(cells []plannedCell) ([]job, error) {
-	var jobs []job
-	for k := range max(1, p.config.Trials) { // at least one, to detect faults that cannot strike
-		for i := range cells {
-			c := &cells[i]
-			for _, w := range slices.Clone(c.workloads) {
-				if c.fault.Undisturbed && k == 0 {
-					continue
-				}
-				if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
-					continue // a failed probe has already been reported
-				}
-				s, world, err := p.trial(*c, w, k)
-				switch {
-				case errors.Is(err, nemesis.ErrNotSupported):
-					c.drop(w, err)
-					continue
-				case err != nil:
-					return nil, err
-				}
-				if k >= p.config.Trials {
-					continue
-				}
-				if k == 0 {
-					c.variants = max(c.variants, len(c.fault.Plans(world, rand.New(rand.NewPCG(s.Seed, 0)))))
-				}
-				jobs = append(jobs, job{spec: s})
+// inTurn returns the first trial of each list, then the second of each, and so on.
+func inTurn(lists [][]trial.Spec) (jobs []job) {
+	for k, more := 0, true; more; k++ {
+		more = false
+		for _, specs := range lists {
+			if k < len(specs) {
+				jobs, more = append(jobs, job{spec: specs[k]}), true
 			}
 		}
 	}
-	return jobs, nil
+	return jobs
+}
+
+// strikes removes from a cell the workloads in which the fault cannot strike.
+func (p *planner) strikes(c *plannedCell) error {
+	for _, w := range slices.Clone(c.workloads) {
+		if !p.probed(*c, w) {
+			continue
+		}
+		s, world, err := p.trial(*c, w, 0)
+		switch {
+		case errors.Is(err, nemesis.ErrNotSupported):
+			c.drop(w, err)
+		case err != nil:
+			return err
+		default:
+			c.variants = max(c.variants, len(c.fault.Plans(world, rand.New(rand.NewPCG(s.Seed, 0)))))
+		}
+	}
+	return nil
+}
+
+// probed says whether the probe of a cell's workload has finished; if it failed, that has already
+// been reported.
+func (p *planner) probed(c plannedCell, workload string) bool {
+	_, ok := p.seen[pair{c.recipe.ID, workload}]
+	return ok
+}
+
+// drawn returns the cell's trials that depend on a seed, a list for each workload. It leaves out
+// those that ran as probes.
+func (p *planner) drawn(c *plannedCell) (lists [][]trial.Spec, err error) {
+	for i, w := range c.workloads {
+		if !p.probed(*c, w) {
+			continue
+		}
+		specs, err := p.remembered(c, w)
+		if err != nil {
+			return nil, err
+		}
+		ks := p.numbers(*c, i)
+		if c.fault.Undisturbed && len(ks) > 0 && !slices.Contains(ks, 0) || c.fault.Undisturbed && p.corpus != nil && len(ks) == 0 {
+			ks = append(ks, 0) // the probe
+		}
+		for _, k := range ks {
+			c.own++
+			if c.fault.Undisturbed && k == 0 {
+				continue
+			}
+			s, _, err := p.trial(*c, w, k)
+			if err != nil {
+				return nil, err
+			}
+			specs = append(specs, s)
+		}
+		lists = append(lists, specs)
+	}
+	return lists, nil
 }
 
 // trial returns trial number k of a cell under a workload, with its plan, and the world for which
@@ -376,7 +425,7 @@ func (c *plannedCell) drop(workload string, why error) {
 func planned(cells []plannedCell) []PlannedCell {
 	var all []PlannedCell
 	for _, c := range cells {
-		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, InShard: c.inShard, NotSupported: c.lack})
+		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, Skipped: c.skipped, Drawn: c.own, Corpus: c.others, InShard: c.inShard, NotSupported: c.lack})
 	}
 	return all
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
@@ -60,11 +59,11 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 	return t, record.Evidence, err
 }
 
-// Shrink runs the trial, then looks within the budget for a smaller one with the same flaw
-// (shrink.Run). It stores the smaller trial in r.Dir, replacing files of the same names. The error
-// is an input.Error if there is nothing to shrink, if no smaller trial was found, or if the testbed
-// is on real time, where trials do not repeat.
-func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Result, e history.Evidence, err error) {
+// Shrink runs the trial, then looks, in at most the given number of trials, for a smaller one with the
+// same flaw (shrink.Run). It stores the smaller trial in r.Dir, replacing files of the same names. The
+// error is an input.Error if there is nothing to shrink, if no smaller trial was found, or if the
+// testbed is on real time, where trials do not repeat.
+func (r Replay) Shrink(ctx context.Context, trials int) (t trial.Result, e history.Evidence, err error) {
 	if trial.RealTime(r.Testbed) {
 		return t, e, input.Errorf("testbed %s is on real time, where no trial is the same again: only trials on virtual time can be shrunk", r.Testbed.Name())
 	}
@@ -77,11 +76,9 @@ func (r Replay) Shrink(ctx context.Context, budget time.Duration) (t trial.Resul
 	if !original.Violation() {
 		return t, e, input.Errorf("the trial shows no violation (%s): there is nothing to shrink", original.Outcome)
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, budget, shrink.BudgetUsed(budget))
-	defer cancel()
 	pool := worker.NewPool(r.Testbed, r.Worker, 1)
 	defer pool.Close()
-	t, err = shrink.Run(ctx, limited, pool, original, r.Dir)
+	t, err = shrink.Run(ctx, ctx, trials, pool, original, r.Dir)
 	if why := shrink.NotShrunk(""); errors.As(err, &why) {
 		return t, e, &input.Error{Err: err}
 	}

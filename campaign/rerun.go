@@ -72,7 +72,7 @@ func (r *run) reruns(ctx context.Context, n int) []job {
 			r.record(ctx, s.trial)
 			r.progress.Total++
 		}
-		run := trial.EarlierRun{Doubtful: undeclared(s.trial.Doubtful), Recorded: shows}
+		run := trial.EarlierRun{Doubtful: undeclared(s.trial.Doubtful), Recorded: shows, Stall: s.trial.Stall}
 		if doubt { // the evidence of a doubt must be kept
 			run.Dir, s.job.spec = s.trial.Dir, r.planner.nextAttempt(s.job.spec)
 		} else if err := trial.RemoveFolder(r.folder(s.job.spec)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -26,6 +27,8 @@ type Campaign struct {
 	// (Info.Prefix); "" = the campaign has servers of its own.
 	Prefix  string
 	Testbed testbed.Testbed
+	// Corpus are the trials that Config.Corpus runs first.
+	Corpus corpus.List
 	// Worker is the command line of a program that calls worker.Serve on the same testbed.
 	// Config.Parallel such processes run the trials. nil = trials run in this process, which ends
 	// if the code under test panics.
@@ -71,6 +74,12 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	}
 	p := newPlanner(c.Config, c.Testbed)
 	p.confirm = confirm
+	if c.Config.Corpus {
+		if p.corpus, err = newMemory(c.Corpus, c.Config); err != nil {
+			return Stored{}, err
+		}
+		p.fresh = cmp.Or(c.Defaults.Trials, modest.Trials)
+	}
 	cells, err := p.cells()
 	if err != nil {
 		return Stored{}, err
@@ -90,7 +99,7 @@ func (c Campaign) Run(ctx context.Context) (Stored, error) {
 	r := &run{Campaign: c, store: st, planner: p, started: started, info: Info{
 		Format: trial.Format,
 		Config: c.Config, Command: c.Command, Versions: c.Versions, Prefix: c.Prefix, Started: started.UTC(),
-		Deterministic: !trial.RealTime(c.Testbed), Plan: planned(cells),
+		Deterministic: !trial.RealTime(c.Testbed), Adapted: p.corpus != nil && p.corpus.adapted, Plan: planned(cells),
 	}}
 	r.workers, r.under = worker.NewPool(c.Testbed, c.Worker, c.Config.Parallel), ctx
 	starting, end := c.untilStop(ctx)
@@ -255,7 +264,7 @@ func (r *run) failed() bool {
 func (r *run) trial(j job) {
 	ctx := r.under
 	d, err := r.workers.Run(ctx, trial.Task{
-		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled, Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
+		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled || r.planner.corpus.headline(j.spec), Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
 	}, nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -299,7 +308,8 @@ func (r *run) fail(err error) {
 func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
 	t.Spec, t.Runs, t.Acquires = j.spec, j.runs, d.Acquires
-	if d.Kept && (r.Config.Keep || t.Violation() && !r.shownBefore(t) || t.Outcome == trial.Unknown) {
+	r.planner.corpus.compare(&t)
+	if d.Kept && (r.Config.Keep || t.Violation() && (t.Headline || !r.shownBefore(t)) || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)
 	}
 	if d.Kept && t.Dir == "" && !j.sampled { // another trial, which has ended meanwhile, shows the same flaws

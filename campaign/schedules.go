@@ -13,40 +13,33 @@ import (
 // Named trials are enumerated, not drawn: each strikes at one place of the protocol that a recipe's
 // probe showed. Named trials and their probes do not depend on the campaign's seed.
 
-// enumerated returns the named trials of all cells: the first of every cell and workload, then the
-// second, and so on.
-func (p *planner) enumerated(cells []plannedCell) ([]job, error) {
-	if !p.config.Named {
+// named returns the cell's named trials that the campaign runs, a list for each workload.
+func (p *planner) named(c *plannedCell) (lists [][]trial.Spec, err error) {
+	if !p.config.Named && p.corpus == nil {
 		return nil, nil
 	}
-	var lists [][]trial.Spec
-	most := 0
-	for i := range cells {
-		c := &cells[i]
-		for _, w := range c.workloads {
-			if _, ok := p.seen[pair{c.recipe.ID, w}]; !ok {
-				continue // a failed probe has already been reported
-			}
-			specs, err := p.schedules(*c, w)
-			if err != nil {
-				return nil, err
-			}
-			c.named += len(specs)
-			lists, most = append(lists, specs), max(most, len(specs))
+	for _, w := range c.workloads {
+		if !p.probed(*c, w) {
+			continue
 		}
-		if p.config.NamedOnly && c.named == 0 && c.lack == nil && !c.fault.Undisturbed {
-			c.workloads, c.lack = nil, &trial.Lack{What: trial.LackOfNamed}
+		specs, err := p.schedules(*c, w)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, specs)
+	}
+	if p.corpus != nil {
+		if lists, err = p.selected(c, lists); err != nil {
+			return nil, err
 		}
 	}
-	var jobs []job
-	for k := range most {
-		for _, specs := range lists {
-			if k < len(specs) {
-				jobs = append(jobs, job{spec: specs[k]})
-			}
-		}
+	for _, specs := range lists {
+		c.named += len(specs)
 	}
-	return jobs, nil
+	if p.config.NamedOnly && c.named == 0 && c.lack == nil && !c.fault.Undisturbed {
+		c.workloads, c.lack = nil, &trial.Lack{What: trial.LackOfNamed}
+	}
+	return lists, nil
 }
 
 // schedules returns the named trials of a cell under a workload.

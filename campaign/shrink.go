@@ -6,28 +6,21 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
-	"time"
 
+	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/shrink"
 )
 
-// shrink shrinks the counterexample of each cell. Config.Shrink limits the total time.
+// shrink shrinks the counterexample of each cell, each with at most Config.Shrink trials.
 func (r *run) shrink(ctx context.Context) {
 	if r.Config.Shrink <= 0 || !r.info.Deterministic || ctx.Err() != nil || r.failed() {
 		return
 	}
 	trials := r.counterexamples()
 	r.shrunk(0, len(trials))
-	deadline := time.Now().Add(r.Config.Shrink)
-	var left atomic.Int64
-	left.Store(int64(len(trials)))
 	each(ctx, trials, r.Config.Parallel, func(t trial.Result) {
-		// A trial that needs less than its share of the time leaves the rest to later ones.
-		share := time.Until(deadline) * time.Duration(r.Config.Parallel) / time.Duration(left.Add(-1)+1)
-		end := time.Now().Add(min(share, time.Until(deadline)))
-		if err := r.minimize(ctx, t, end); err != nil && ctx.Err() == nil {
+		if err := r.minimize(ctx, t); err != nil && ctx.Err() == nil {
 			r.mu.Lock()
 			r.fail(fmt.Errorf("shrink %s: %w", t.Dir, err))
 			r.mu.Unlock()
@@ -62,10 +55,16 @@ func (r *run) counterexamples() []trial.Result {
 	return trials
 }
 
-// minimize shrinks a stored trial until end. If the trial cannot be shrunk, minimize writes the
-// reason into its folder.
-func (r *run) minimize(ctx context.Context, t trial.Result, end time.Time) error {
-	budget, cancel := context.WithDeadlineCause(ctx, end, shrink.BudgetUsed(r.Config.Shrink))
-	defer cancel()
-	return shrink.Stored(ctx, budget, r.workers, t, filepath.Join(r.store.dir, t.Dir))
+// minimize shrinks a stored trial. If the corpus has its smallest version, minimize runs that one and
+// searches only if it does not show the trial's flaw. If the trial cannot be shrunk, minimize writes
+// the reason into its folder.
+func (r *run) minimize(ctx context.Context, t trial.Result) error {
+	folder := filepath.Join(r.store.dir, t.Dir)
+	if t.Headline {
+		shown, err := shrink.Known(ctx, r.workers, t, *r.planner.corpus.lines[corpus.KeyOf(t.Spec)].Minimal, folder)
+		if shown || err != nil {
+			return err
+		}
+	}
+	return shrink.Stored(ctx, r.Config.Shrink, r.workers, t, folder)
 }

@@ -12,8 +12,8 @@ import (
 // This file guards against faults of the harness itself. The harness records the times for which it
 // was not scheduled, or held a client while it struck or healed (FStall). Such a stall may explain
 // later observations: if a client overran its lease because the harness froze, the lock is not at
-// fault. So in a trial with a stall longer than TTL/10, a violation counts only if no delay can
-// cause it. An overlap of holds that is shorter than the longest stall never counts. Faults of the
+// fault. So in a trial with a stall longer than the shortest timeout of the lock or its client, or than
+// TTL/10, a violation counts only if no delay can cause it. An overlap of holds that is shorter than the longest stall never counts. Faults of the
 // nemesis are no excuse: they pause clients and nodes, never the harness.
 //
 // The machine can also keep a node from answering for so long that other nodes take it for
@@ -22,12 +22,30 @@ import (
 // Findings that do not count are kept in Verdict.Doubtful: another run may show them
 // without a stall.
 
-// Stalled returns the longest stall of the harness in the trial. spoilt means that the trial cannot
-// prove a violation: this stall is longer than TTL/10, or nodes elected another primary without a
-// fault.
+// Stalled returns the longest stall of the harness if it is so long that the trial cannot prove a
+// violation; else 0. spoilt means that the trial cannot prove a violation: longest is not 0, or nodes
+// elected another primary without a fault.
 func Stalled(e history.Evidence) (longest time.Duration, spoilt bool) {
 	longest, deposed := stalls(e)
-	return longest, deposed != "" || e.Claims.TTL > 0 && longest > e.Claims.TTL/10
+	if excess(e.Claims, longest) == nil {
+		longest = 0
+	}
+	return longest, longest > 0 || deposed != ""
+}
+
+// excess returns the reason why a stall is too long for a trial of the lock to prove a violation; nil
+// if it is not.
+func excess(c history.Claims, stall time.Duration) *account.Fact {
+	why := account.Fact{Span: stall.Round(time.Microsecond)}
+	switch {
+	case c.TTL > 0 && stall > c.TTL/10:
+		why.What = account.HarnessStalled
+	case c.Timeout > 0 && stall > c.Timeout:
+		why.What, why.Age = account.LongerThanTimeout, c.Timeout
+	default:
+		return nil
+	}
+	return &why
 }
 
 // Unordered reports whether the verdict is unknown because two decisive events were too
@@ -54,14 +72,13 @@ func stalls(e history.Evidence) (longest time.Duration, deposed string) {
 // doubt turns a violation into unknown if a stall of the harness, or of the whole machine,
 // may have caused it.
 func doubt(e history.Evidence, v Verdict) Verdict {
-	_, spoilt := Stalled(e)
-	if v.Result != Violated || !spoilt {
-		return v
-	}
 	slack, deposed := stalls(e)
-	why := account.Fact{What: account.HarnessStalled, Span: slack.Round(time.Microsecond)}
+	why := excess(e.Claims, slack)
 	if deposed != "" {
-		why = account.Fact{What: account.UnprovokedElection, Nodes: []string{deposed}}
+		why = &account.Fact{What: account.UnprovokedElection, Nodes: []string{deposed}}
+	}
+	if v.Result != Violated || why == nil {
+		return v
 	}
 	var proven, doubtful []Finding
 	for _, f := range v.Findings {
@@ -76,9 +93,9 @@ func doubt(e history.Evidence, v Verdict) Verdict {
 	}
 	switch {
 	case len(proven) == 0:
-		v.Result, v.Reasons = Unknown, []account.Fact{why}
+		v.Result, v.Reasons = Unknown, []account.Fact{*why}
 	case len(doubtful) > 0:
-		v.Reasons = append(v.Reasons, why)
+		v.Reasons = append(v.Reasons, *why)
 	}
 	v.Findings, v.Doubtful = proven, oneOfEach(append(v.Doubtful, doubtful...))
 	return v

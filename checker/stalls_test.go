@@ -45,6 +45,46 @@ func TestOurOwnStallsMakeViolationsUnknown(t *testing.T) {
 	}
 }
 
+// A lock that gives up a command sooner than after a tenth of its lease is disturbed by shorter stalls:
+// the key that the command set stays behind.
+func TestAStallBeyondTheShortestTimeoutMakesViolationsUnknown(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		timeout, stall time.Duration
+		want           Result
+		why            string
+	}{
+		{"shorter than the timeout", 50 * time.Millisecond, 40 * time.Millisecond, Violated, ""},
+		{"longer than the timeout", 50 * time.Millisecond, 120 * time.Millisecond, Unknown, "longer than the 50ms that"},
+		{"no timeout is claimed", 0, 120 * time.Millisecond, Violated, ""},
+		{"a timeout of more than a tenth of the lease", time.Second, 120 * time.Millisecond, Violated, ""},
+		{"a stall of more than that tenth", time.Second, 201 * time.Millisecond, Unknown, "more than a tenth of the lease"},
+	} {
+		s := tell(t, "set-nx-px")
+		s.e.Claims.TTL, s.e.Claims.Recovery, s.e.Claims.Timeout = 2*time.Second, 2*time.Second, c.timeout
+		lease := func(token string) []string { return []string{"SET", "lock", token, "NX", "PX", "2000"} }
+		s.invoke(9, 0, history.FAcquire)
+		s.unanswered(10, 0, "OK", lease("t0")...)
+		s.done(130, 0, history.Info)
+		s.queue(140, 2000, 1, "nil", lease("t1")...)
+		s.take(2100, 1, "OK", lease("t1")...)
+		s.give(2150, 1, "1", s.cad("t1")...)
+		s.nemesis(2200, history.Op{Client: history.NoClient, F: history.FStall, Offset: c.stall})
+		e := s.evidence()
+		v := OracleNamed("liveness").Judge(t.Context(), e)
+		if _, spoilt := Stalled(e); v.Result != c.want || spoilt != (c.want == Unknown) || !strings.Contains(v.Why, c.why) {
+			t.Errorf("%s: %s (%s), spoilt %v; want %s", c.name, v.Result, v.Why, spoilt, c.want)
+		}
+		found := doubts(v)
+		for _, f := range v.Findings {
+			found = append(found, f.Cause)
+		}
+		if !slices.Equal(found, []Cause{OrphanedKey}) {
+			t.Errorf("%s: found %v, want %s", c.name, found, OrphanedKey)
+		}
+	}
+}
+
 func TestALongerOverlapStandsBesideShortOnes(t *testing.T) {
 	e := history.Evidence{Claims: history.Claims{TTL: time.Second}, Ops: histories.Timeline(t, `
 		c0 acquire 1-2 ok

@@ -18,6 +18,10 @@ type Claims struct {
 	// Recovery is the longest time, as claimed, from a holder's crash until another
 	// client can acquire the lock; 0 = never.
 	Recovery time.Duration `json:"recovery"`
+	// Timeout is the shortest time after which the lock or its client gives up a command that is not
+	// answered; 0 = no shorter than TTL/10. A longer stall of the machine may itself cause
+	// violations: they do not count.
+	Timeout time.Duration `json:"timeout,omitempty"`
 	// ClientClock: clients' wall clocks decide who holds the lock.
 	ClientClock bool `json:"clientClock,omitempty"`
 	// Renews: a watchdog is meant to keep the lease alive while the lock is held.

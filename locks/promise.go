@@ -25,6 +25,7 @@ func (r Recipe) CheckClaims(ttl time.Duration, nodes int) error {
 		{c.Recovery != 0 && c.Recovery < ttl, fmt.Sprintf("Recovery is %v: after a crash no client can get in before the lease of %v is over; 0 = never", c.Recovery, ttl)},
 		{c.Renews && c.Recovery == 0, "Recovery is 0 (no client ever gets in after a crash), but Renews says that the lease ends without renewal"},
 		{c.Permits < 0, fmt.Sprintf("Permits is %d: expected how many owners hold the lock at a time; 0 = 1", c.Permits)},
+		{c.Timeout < 0, fmt.Sprintf("Timeout is %v: expected the shortest time after which a command without an answer is given up; 0 = no shorter than a tenth of the lease time", c.Timeout)},
 		{c.Away < 0, fmt.Sprintf("Away is %v: expected how long a node stays away; 0 = not at all", c.Away)},
 	} {
 		if wrong.is {

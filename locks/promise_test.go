@@ -33,6 +33,7 @@ func TestClaimsThatCannotBeMeantAreNamed(t *testing.T) {
 		"Claims.Recovery is 1ms":       func(c *history.Claims) { c.Recovery = time.Millisecond },
 		"Claims.Recovery is 0":         func(c *history.Claims) { c.Recovery, c.Renews = 0, true },
 		"Claims.Permits is -1":         func(c *history.Claims) { c.Permits = -1 },
+		"Claims.Timeout is -1s":        func(c *history.Claims) { c.Timeout = -time.Second },
 		"Claims.Away is -1s":           func(c *history.Claims) { c.Away = -time.Second },
 	} {
 		c := good

@@ -41,6 +41,7 @@ func RedlockWaiting(timeout func(ttl time.Duration) time.Duration) Recipe {
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			claims := oneNodeClaims("redlock", ttl, wholeMilliseconds(ttl), compareAndDelete)
 			claims.Quorum = nodes/2 + 1
+			claims.Timeout = timeout(ttl)
 			return claims
 		},
 		Flaws: redlockFlaws,

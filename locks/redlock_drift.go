@@ -43,6 +43,7 @@ func redlockDriftClaims(id string, ttl time.Duration, nodes int) history.Claims 
 	claims := oneNodeClaims(id, ttl, wholeMilliseconds(ttl), compareAndDelete, compareAndPExpire)
 	claims.Quorum = nodes/2 + 1
 	claims.Extends = true
+	claims.Timeout = redlockNodeTimeout(ttl)
 	return claims
 }
 

@@ -245,5 +245,11 @@ func TestRedlockWaitsForANodeAFractionOfTheLease(t *testing.T) {
 		if got := redlockNodeTimeout(ttl); got != want {
 			t.Errorf("lease %v: a node is waited for %v, want %v", ttl, got, want)
 		}
+		for _, id := range []string{"redlock", "redlock-drift", "redlock-delayed-restart"} {
+			r, _ := ByID(id)
+			if got := r.Claims(ttl, 5).Timeout; got != want {
+				t.Errorf("%s, lease %v: claims a timeout of %v, want %v", id, ttl, got, want)
+			}
+		}
 	}
 }

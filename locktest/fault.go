@@ -175,7 +175,7 @@ func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result
 	began := time.Now()
 	budget, cancel := context.WithTimeoutCause(ctx, s.shrink, shrink.BudgetUsed(s.shrink))
 	defer cancel()
-	t, err := shrink.Run(ctx, budget, s.pool, worst, v.folder)
+	t, err := shrink.Run(ctx, budget, 0, s.pool, worst, v.folder)
 	s.shrink = max(0, s.shrink-time.Since(began))
 	var why shrink.NotShrunk
 	switch {

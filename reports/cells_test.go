@@ -57,7 +57,7 @@ func TestEveryFormShowsFencesAndFaultsThatHitNothing(t *testing.T) {
 		{"md", false, []string{
 			"[limit 2/5](#fenced--failover) | – | 0/50 |", "fencing by fence-regressed (limit)", "## Fault not exercised\n\n- eviction: fenced\n", "- fault not exercised: 1 cell\n",
 		}},
-		{"terminal", false, []string{"limit", "fault not exercised: eviction: fenced\n", "– the fault hit nothing", "0/50", "named schedules do not count"}},
+		{"terminal", false, []string{"limit", "fault not exercised: eviction: fenced\n", "– the fault hit nothing", "0/50", "named schedules and trials of the corpus do not count"}},
 		{"junit", false, []string{`failures="0" errors="0" skipped="1"`, `<skipped message="fault not exercised"></skipped>`, "violated: limit (fence-regressed)"}},
 		{"junit", true, []string{`failures="1" errors="0" skipped="0"`, `<failure message="fault not exercised: the fault hit nothing in 5 trials" type="not-exercised">`}},
 	} {

@@ -80,13 +80,13 @@ func boundWords(cells []campaign.Cell) string {
 	case !drawn:
 		return ""
 	case !least.Bounded():
-		return fmt.Sprintf("95 %% bound: none, since no cell without a violation has %d drawn trials; named schedules do not count", campaign.FewTrials)
+		return fmt.Sprintf("95 %% bound: none, since no cell without a violation has %d drawn trials; named schedules and trials of the corpus do not count", campaign.FewTrials)
 	}
 	text := fmt.Sprintf("95 %% bound: no violation in %d drawn trials means that at most %.2g %% of such trials are violated", least.Drawn(), 100*least.Bound())
 	if most.Drawn() > least.Drawn() {
 		text += fmt.Sprintf(", in %d at most %.2g %%", most.Drawn(), 100*most.Bound())
 	}
-	return text + "; named schedules do not count"
+	return text + "; named schedules and trials of the corpus do not count"
 }
 
 // pageColumns is the width of a legend if the screen has no limit.

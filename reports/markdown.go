@@ -27,6 +27,9 @@ func markdownReport(r result, drawn []plots.Plot) []byte {
 	}
 	writeFacts(&b, append(facts, v.Versions...))
 	fmt.Fprintf(&b, "%d trials, %d with a violation.", v.TrialCount, v.ViolationCount)
+	if v.Stalls != "" {
+		fmt.Fprintf(&b, " %s", prose.Sentence(v.Stalls))
+	}
 	if v.ShrunkCount != "" {
 		fmt.Fprintf(&b, " Shrunk: %s.", prose.Escape(v.ShrunkCount))
 	}

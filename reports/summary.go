@@ -77,6 +77,9 @@ func summaryHead(v view) string {
 	}
 	writeFacts(&b, facts)
 	fmt.Fprintf(&b, "%d trials, %d with a violation.\n\n", v.TrialCount, v.ViolationCount)
+	if v.Stalls != "" {
+		fmt.Fprintf(&b, "%s\n\n", prose.Sentence(v.Stalls))
+	}
 	if v.ShrunkCount != "" {
 		fmt.Fprintf(&b, "Shrunk: %s.\n\n", clip(prose.Escape(v.ShrunkCount), mostLine))
 	}

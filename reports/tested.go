@@ -21,8 +21,10 @@ func (r result) tested(v view) []fact {
 		{"operations", r.amountWords()},
 		{"faults", r.struckWords()},
 		{"seed", seedWords(r)},
+		{"corpus", r.corpusWords()},
 		{"testbed", r.testbedWords()},
 		{"topology", r.topologyWords()},
+		{"stalls", v.Stalls},
 		{"shrunk", v.ShrunkCount},
 		{"persistence", r.durabilityWords()},
 		{"TTL", ttlWords(r.Info.Config)},
@@ -87,6 +89,20 @@ func seedWords(r result) string {
 		text += fmt.Sprintf("; it drew %d %s for each cell and workload", n, wording.Plural(n, "trial"))
 	}
 	return text
+}
+
+// corpusWords says what the corpus chose, and how the results differ from it; "" if the campaign had
+// no corpus.
+func (r result) corpusWords() string {
+	parts := r.Info.CorpusLines()
+	if n := len(r.Matrix.New); n > 0 {
+		d := r.Matrix.New[0]
+		parts = append(parts, fmt.Sprintf("%d %s that the corpus does not have, such as %s by %s of %s under %s", n, wording.Plural(n, "flaw"), d.Oracle, d.Cause, d.Lock, d.Fault))
+	}
+	if n := len(r.Matrix.Lost); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d corpus %s did not come out", n, wording.Plural(n, "fact")))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func (r result) testbedWords() string {

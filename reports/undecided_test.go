@@ -1,12 +1,27 @@
 package reports
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/trial"
 )
+
+func TestReportsTellThatTheMachineStalled(t *testing.T) {
+	r := sampleResult(t)
+	for _, stall := range []time.Duration{0, 123880 * time.Microsecond} {
+		r.Trials[0].Stall = stall
+		want := fmt.Sprintf("he machine stalled in 1 of %d trials, longest 123.9 ms; their doubtful violations do not count", len(r.Trials))
+		for format, text := range map[string]string{"html": formats(t, r)["html"], "md": string(markdownReport(r, nil)), "summary": string(summaryReport(r))} {
+			if strings.Contains(text, want) != (stall > 0) {
+				t.Errorf("%s: with a stall of %v, contains %q: %v", format, stall, want, stall == 0)
+			}
+		}
+	}
+}
 
 func TestUndecidedTrialsCanBeLookedAt(t *testing.T) {
 	r := result{

@@ -72,6 +72,7 @@ type view struct {
 	Undecided                              []openCell
 	Varying                                []campaign.Varying
 	Programs                               []campaign.ProgramFlaw
+	Stalls                                 string // see campaign.Stored.StallWords
 	Interrupted                            string // see func interrupted; "" = finished and undivided
 	ShrunkCount                            string // how many cells have a shrunk trial, and why the others have none
 	Plots                                  []plots.Plot
@@ -236,6 +237,7 @@ func newView(r result) view {
 		Failed:       failures(r.Matrix.Failed),
 		Progress:     progressTables(recipes, faults, r.Trials), Measures: measures,
 		Renewals: r.renewals(recipes), ShrunkCount: r.shrunkCount(),
+		Stalls: campaign.Stored{Info: r.Info, Trials: r.Trials}.StallWords(),
 	}
 	if !r.Info.Started.IsZero() {
 		v.Started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")

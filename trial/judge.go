@@ -49,7 +49,7 @@ func judge(ctx context.Context, t Result, declared []locks.Flaw, asked *checker.
 	if t.Verdicts, err = asked.Judge(ctx); err != nil {
 		t.Err = err.Error()
 	}
-	_, t.Spoilt = checker.Stalled(e)
+	t.Stall, t.Spoilt = checker.Stalled(e)
 	t.Weigh(declared)
 	return t, err
 }

@@ -51,6 +51,8 @@ type Result struct {
 	// Spoilt: the harness was not scheduled for too long, or nodes elected another primary without
 	// a fault. Then even the absence of a flaw proves nothing.
 	Spoilt bool `json:"spoilt,omitempty"`
+	// Stall is the longest stall of the harness if it spoilt the trial; else 0.
+	Stall time.Duration `json:"stall,omitempty"`
 	// Hits counts what the fault demonstrably affected.
 	Hits int `json:"hits"`
 	// Progress measures how the clients fared; nil if there is nothing to measure.
@@ -85,6 +87,13 @@ type Result struct {
 	Probe bool `json:"probe,omitempty"`
 	// Runs are the earlier runs of the trial, in order; nil if the trial was run only once.
 	Runs []EarlierRun `json:"runs,omitempty"`
+	// Headline: the corpus has the trial as the one that reports show for its cell, and has its
+	// minimal version.
+	Headline bool `json:"headline,omitempty"`
+	// New are flaws that the corpus does not have for the trial's cell. Missing are facts for which
+	// the corpus keeps the trial, and which did not come out (package campaign/corpus).
+	New     []Flaw   `json:"new,omitempty"`
+	Missing []string `json:"missing,omitempty"`
 	// Acquires are the durations of the successful acquires of a fault-free trial. They are
 	// passed on to the reports (campaign.Sink) but not stored.
 	Acquires []time.Duration `json:"-"`

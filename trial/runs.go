@@ -1,6 +1,9 @@
 package trial
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // EarlierRun is a run of a trial after which the trial was run again, because the run left
 // something open: the machine had stalled the harness, nodes had elected another primary without a
@@ -13,6 +16,20 @@ type EarlierRun struct {
 	Dir string `json:"dir,omitempty"`
 	// Recorded: the run showed a violation and is a Result of its own.
 	Recorded bool `json:"recorded,omitempty"`
+	// Stall is Result.Stall of this run.
+	Stall time.Duration `json:"stall,omitempty"`
+}
+
+// LongestStall returns the longest stall that spoilt t or an earlier run of t that is no Result of its
+// own; 0 if there is none.
+func (t Result) LongestStall() time.Duration {
+	longest := t.Stall
+	for _, r := range t.Runs {
+		if !r.Recorded {
+			longest = max(longest, r.Stall)
+		}
+	}
+	return longest
 }
 
 // Unplanned says whether the trial is an extra attempt to settle a doubt: an earlier run of the

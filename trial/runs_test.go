@@ -3,6 +3,7 @@ package trial
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // Settled returns the doubts of earlier runs that later runs resolved. DoubtDir returns the folder of
@@ -17,13 +18,13 @@ func TestEarlierRunsTellWhatWasSettledAndWhereADoubtCameFrom(t *testing.T) {
 	}{
 		"run once":            {result: Result{Doubtful: []Flaw{race}}},
 		"a stall, no doubt":   {result: Result{Runs: []EarlierRun{{}}}},
-		"still in doubt":      {result: Result{Doubtful: []Flaw{race}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}}}, dir: "a"},
-		"the same once more":  {result: Result{Doubtful: []Flaw{race}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}, {[]Flaw{race}, "b", false}}}, dir: "a"},
-		"settled":             {result: Result{Runs: []EarlierRun{{[]Flaw{race}, "a", false}}}, settled: []Flaw{race}, dir: "a"},
-		"settled, another is": {result: Result{Doubtful: []Flaw{lost}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}, {[]Flaw{lost}, "b", false}}}, settled: []Flaw{race}, dir: "b"},
-		"shown":               {result: Result{Flaws: []Flaw{race}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}}}, dir: "a"},
-		"a run was recorded":  {result: Result{Runs: []EarlierRun{{[]Flaw{race}, "a", true}, {}}}, settled: []Flaw{race}, dir: "a", unplanned: true},
-		"its folder was not kept": {result: Result{Doubtful: []Flaw{lost}, Runs: []EarlierRun{{[]Flaw{race}, "a", false}, {[]Flaw{lost}, "", false}}},
+		"still in doubt":      {result: Result{Doubtful: []Flaw{race}, Runs: []EarlierRun{{Doubtful: []Flaw{race}, Dir: "a"}}}, dir: "a"},
+		"the same once more":  {result: Result{Doubtful: []Flaw{race}, Runs: []EarlierRun{{Doubtful: []Flaw{race}, Dir: "a"}, {Doubtful: []Flaw{race}, Dir: "b"}}}, dir: "a"},
+		"settled":             {result: Result{Runs: []EarlierRun{{Doubtful: []Flaw{race}, Dir: "a"}}}, settled: []Flaw{race}, dir: "a"},
+		"settled, another is": {result: Result{Doubtful: []Flaw{lost}, Runs: []EarlierRun{{Doubtful: []Flaw{race}, Dir: "a"}, {Doubtful: []Flaw{lost}, Dir: "b"}}}, settled: []Flaw{race}, dir: "b"},
+		"shown":               {result: Result{Flaws: []Flaw{race}, Runs: []EarlierRun{{Doubtful: []Flaw{race}, Dir: "a"}}}, dir: "a"},
+		"a run was recorded":  {result: Result{Runs: []EarlierRun{{Doubtful: []Flaw{race}, Dir: "a", Recorded: true}, {}}}, settled: []Flaw{race}, dir: "a", unplanned: true},
+		"its folder was not kept": {result: Result{Doubtful: []Flaw{lost}, Runs: []EarlierRun{{Doubtful: []Flaw{race}, Dir: "a"}, {Doubtful: []Flaw{lost}}}},
 			settled: []Flaw{race}, dir: "a"},
 	} {
 		if got := c.result.Settled(); !slices.Equal(got, c.settled) {
@@ -34,6 +35,19 @@ func TestEarlierRunsTellWhatWasSettledAndWhereADoubtCameFrom(t *testing.T) {
 		}
 		if got := c.result.Unplanned(); got != c.unplanned {
 			t.Errorf("%s: unplanned %t, want %t", name, got, c.unplanned)
+		}
+	}
+}
+
+// An earlier run that is no result of its own counts for the trial that followed it.
+func TestTheLongestStallIsOfAnyRunThatIsNoResultOfItsOwn(t *testing.T) {
+	for want, r := range map[time.Duration]Result{
+		0: {Runs: []EarlierRun{{Recorded: true, Stall: 9}}},
+		5: {Stall: 5, Runs: []EarlierRun{{Stall: 4}, {}}},
+		6: {Stall: 5, Runs: []EarlierRun{{Stall: 6}, {Recorded: true, Stall: 9}}},
+	} {
+		if got := r.LongestStall(); got != want {
+			t.Errorf("%+v: got %v, want %v", r, got, want)
 		}
 	}
 }

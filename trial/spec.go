@@ -48,6 +48,9 @@ type Spec struct {
 	// Trial is the trial's number in its cell and workload, from 0; named schedules
 	// have their own numbers.
 	Trial int `json:"trial"`
+	// DrawnFrom is the seed of the campaign that drew the trial, if the running campaign took it from
+	// the corpus; else 0. Such a trial was selected for what it shows.
+	DrawnFrom uint64 `json:"drawnFrom,omitempty"`
 	// Attempt counts the earlier attempts at the trial. A trial gets another attempt if it leaves a
 	// doubt, or if it is repeated by a campaign that confirms an earlier campaign. Each attempt has a
 	// folder of its own. On real time, attempts may differ.
@@ -69,10 +72,13 @@ type Spec struct {
 // Named says whether the trial runs a named schedule.
 func (s Spec) Named() bool { return s.Schedule != "" }
 
-// Number returns the trial's name among those of its cell and workload: "3", "3-again1" or
+// Number returns the trial's name among those of its cell and workload: "3", "3-again1", "seed7-3" or
 // "acquire.n0.1.before-1of2".
 func (s Spec) Number() string {
 	n := cmp.Or(s.Schedule, strconv.Itoa(s.Trial))
+	if s.DrawnFrom > 0 {
+		n = fmt.Sprintf("seed%d-%d", s.DrawnFrom, s.Trial)
+	}
 	if s.Attempt > 0 {
 		n += fmt.Sprint("-again", s.Attempt)
 	}
@@ -83,6 +89,9 @@ func (s Spec) Number() string {
 // "schedule acquire.n0.1.before-1of2", "trial 3, attempt 2".
 func (s Spec) Title() string {
 	title := fmt.Sprintf("trial %d", s.Trial)
+	if s.DrawnFrom > 0 {
+		title += fmt.Sprint(" of seed ", s.DrawnFrom)
+	}
 	if s.Named() {
 		title = "schedule " + s.Schedule
 	}
@@ -94,23 +103,28 @@ func (s Spec) Title() string {
 
 // Turn is a trial's place in the order of its cell and workload.
 type Turn struct {
-	drawn   bool // drawn trials come after all named ones
+	source  int    // 0 = named, 1 = drawn by the campaign of another seed (DrawnFrom), 2 = drawn
+	seed    uint64 // Spec.DrawnFrom
 	trial   int
 	attempt int
 }
 
 // Turn returns the trial's place in the order of its cell and workload.
-func (s Spec) Turn() Turn { return Turn{!s.Named(), s.Trial, s.Attempt} }
-
-// Compare orders turns: named trials before drawn ones, then by number and attempt.
-func (t Turn) Compare(u Turn) int {
-	if t.drawn != u.drawn {
-		if u.drawn {
-			return -1
-		}
-		return 1
+func (s Spec) Turn() Turn {
+	source := 2
+	switch {
+	case s.Named():
+		source = 0
+	case s.DrawnFrom > 0:
+		source = 1
 	}
-	return cmp.Or(cmp.Compare(t.trial, u.trial), cmp.Compare(t.attempt, u.attempt))
+	return Turn{source, s.DrawnFrom, s.Trial, s.Attempt}
+}
+
+// Compare orders turns: named trials come first, then drawn trials of the corpus, then other drawn
+// trials; each by number and attempt.
+func (t Turn) Compare(u Turn) int {
+	return cmp.Or(cmp.Compare(t.source, u.source), cmp.Compare(t.seed, u.seed), cmp.Compare(t.trial, u.trial), cmp.Compare(t.attempt, u.attempt))
 }
 
 // Recipe returns the trial's recipe. Since the spec may come from a file, the error is an
@@ -136,6 +150,9 @@ func (s Spec) PromisedBy(r locks.Recipe) history.Claims {
 	c.Trusting = s.Options.Trusting
 	body, _ := workloads.ByName(s.Workload)
 	c.Draws = body.Draws
+	if d := s.CommandTimeout; d > 0 && d < cmp.Or(c.Timeout, c.TTL/10) {
+		c.Timeout = d
+	}
 	return c
 }
 

@@ -31,6 +31,7 @@ const (
 	FirstListed        What = "first-listed"
 	SomeListed         What = "some-listed"
 	HarnessStalled     What = "harness-stalled"
+	LongerThanTimeout  What = "longer-than-timeout"
 	ShorterThanStall   What = "shorter-than-stall"
 	UnprovokedElection What = "unprovoked-election"
 
@@ -107,6 +108,7 @@ var reasonWords = map[What]string{
 	FirstListed:        "the first {count} of {of} findings are listed",
 	SomeListed:         "{count} of {of} findings are listed",
 	HarnessStalled:     "the harness itself was not scheduled for {span}, more than a tenth of the lease time" + proofless,
+	LongerThanTimeout:  "the harness itself was not scheduled for {span}, longer than the {age} that the lock or its client waits for a reply" + proofless,
 	ShorterThanStall:   "{count} of {of} findings are shorter than the {span} for which the harness itself was not scheduled",
 	UnprovokedElection: "{node} was taken for dead though no fault had struck it" + proofless,
 

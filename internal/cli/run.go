@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/shell"
@@ -34,9 +35,11 @@ type runFlags struct {
 	shard                    string
 	shards                   int
 	json                     bool
+	thorough                 bool // every named schedule, instead of the corpus
 	volumeFlags
 	// Each of these fields says whether the user gave the flag.
 	namedChosen    bool
+	sweepChosen    bool
 	shrinkChosen   bool
 	ttlChosen      bool
 	durationChosen bool
@@ -80,6 +83,7 @@ other projects' libraries, which "all" leaves out.`,
 				return err
 			}
 			chosen := cmd.Flags().Changed
+			f.sweepChosen = chosen("sweep")
 			f.namedChosen, f.shrinkChosen, f.ttlChosen, f.durationChosen = chosen("named"), chosen("shrink"), chosen("ttl"), chosen("duration")
 			settle(cmd.Flags(), f.Testbed)
 			f.TestbedFlags = testbedWords(cmd.Flags())
@@ -106,6 +110,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	trialFlags(flags, &f.Config)
 	a.tellLeases(flags)
 	flags.IntVar(&f.Trials, "trials", f.Trials, "trials of each cell and workload ("+a.defaults(trialsOf)+")")
+	flags.BoolVar(&f.thorough, "thorough", false, "run every named schedule, and all drawn trials in every cell, instead of the corpus and what it does not know (some 20 times as many trials)")
 	flags.BoolVar(&f.Named, "named", false, "run the named schedules before the trials that are drawn ("+a.namedDefaults()+")")
 	flags.BoolVar(&f.NamedOnly, "named-only", false, "run only the named schedules and draw no trials, so the findings depend on no seed")
 	flags.IntVar(&f.Sweep, "sweep", 0, "also vary the length of pauses and the error of clocks, up to three leases, and strike this many times with each size at each place: the report shows from which size on each recipe breaks")
@@ -117,7 +122,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
 	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
 	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
-	flags.DurationVar(&f.Shrink, "shrink", shrinkBudget, "total time to look for the smallest trials that show the violations; 0 = not at all (only on virtual time)")
+	flags.IntVar(&f.Shrink, "shrink", shrinkTrials, "trials in which to look for the smallest trial of each violated cell; 0 = not at all (only on virtual time)")
 	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
 	flags.BoolVar(&f.Monitor, "monitor", f.Monitor, "on real Redis, store with each trial a log of all commands that its nodes execute, including those that scripts call (logs/monitor-n0.log); commands then take about 1.4 times as long")
 	flags.BoolVar(&f.Clean, "clean", f.Clean, "only the cells for which the recipe declares no flaw, to look for false alarms")
@@ -131,7 +136,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 
 func groupRunFlags(flags *pflag.FlagSet) {
 	group(flags, "What is compared", "locks", "faults", "workloads", "testbed", "clean", "confirm")
-	group(flags, "How many trials", "trials", "named", "named-only", "sweep", "budget", "seed", "parallel", "shard", "shards")
+	group(flags, "How many trials", "thorough", "trials", "named", "named-only", "sweep", "budget", "seed", "parallel", "shard", "shards")
 	groupTrialFlags(flags)
 	group(flags, "What is stored and printed", "store", "name", "keep", "monitor", "shrink", "expect", "json", "quiet", "verbose", "config")
 }
@@ -207,8 +212,12 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 	if f.ttlChosen && !f.durationChosen {
 		c.Duration = max(c.Duration, durationTTLs*c.TTL) // in a shorter trial no plan might fit
 	}
+	if f.thorough && (f.namedChosen || c.Confirm != "" || !choice.Defaults.Named) {
+		return c, input.Errorf("--thorough: expected testbed %s, without --named or --confirm", a.testbeds[0].Name)
+	}
+	c.Corpus = choice.Defaults.Named && !f.thorough && !f.namedChosen && !f.sweepChosen && !c.NamedOnly && c.Confirm == ""
 	if !f.namedChosen {
-		c.Named = (choice.Defaults.Named || c.NamedOnly) && c.Confirm == ""
+		c.Named = (choice.Defaults.Named || c.NamedOnly) && c.Confirm == "" && !c.Corpus
 	}
 	c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice)
 	return c, err
@@ -238,6 +247,12 @@ func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbe
 	if c.ClientCommand, err = clientProgram(c.ClientsAs); err != nil {
 		return ready, err
 	}
+	var list corpus.List
+	if c.Corpus {
+		if list, err = corpus.Builtin(); err != nil {
+			return ready, err
+		}
+	}
 	prefix := ""
 	if shared, ok := tb.(interface{ Prefix() string }); ok {
 		prefix = shared.Prefix()
@@ -248,6 +263,7 @@ func (a *app) prepare(c campaign.Config, choice testbedChoice, tb testbed.Testbe
 		Versions: v,
 		Prefix:   prefix,
 		Testbed:  tb,
+		Corpus:   list,
 		Worker:   worker,
 		Defaults: choice.Defaults,
 		NewSink:  func(dir string) (campaign.Sink, error) { return reports.New(dir) },
@@ -278,7 +294,7 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 	a.discrepancies(out, s)
 	if v != quiet {
 		a.asExpected(out, s)
-		for _, line := range throughput(s) {
+		for _, line := range append(throughput(s), s.Info.CorpusLines()...) {
 			a.say(out, "%s", line)
 		}
 		if !asJSON {
@@ -314,6 +330,7 @@ func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, d := range s.Matrix.Settled {
 		a.say(w, "settled: %s under %s: %s%s", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
 	}
+	a.corpusFacts(w, s)
 	if n, of := s.Confirmed(); of > 0 {
 		a.say(w, "confirmed: %d of %d flaws, counted by recipe, fault, oracle and cause, showed here too", n, of)
 	}

@@ -64,7 +64,7 @@ func validates(schema *jsonschema.Schema, text []byte) error {
 func TestMatrixJSONIsAsItsSchemaSays(t *testing.T) {
 	skipInShort(t)
 	schema := matrixSchema(t)
-	code, stdout, stderr := lockstorm(t, "run", "--locks", "set-nx-px,setnx,redlock", "--faults", "none,client-pause,failover", "--trials", "1", "--shrink", "1s", "--store", filepath.Join(t.TempDir(), "s"), "--json")
+	code, stdout, stderr := lockstorm(t, "run", "--locks", "set-nx-px,setnx,redlock", "--faults", "none,client-pause,failover", "--trials", "1", "--shrink", "50", "--store", filepath.Join(t.TempDir(), "s"), "--json")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,25 +14,25 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// shrinkBudget is the default time budget for shrinking.
-const shrinkBudget = 30 * time.Second
+// shrinkTrials is the default number of trials in which one counterexample is shrunk.
+const shrinkTrials = 1000
 
-// shrinks returns the time budget for shrinking in a campaign on the testbed. It warns if the
-// chosen budget has no effect.
-func (a *app) shrinks(budget time.Duration, chosen bool, c testbedChoice) (time.Duration, error) {
+// shrinks returns the number of trials for shrinking each counterexample of a campaign on the testbed.
+// It warns if the chosen number has no effect.
+func (a *app) shrinks(trials int, chosen bool, c testbedChoice) (int, error) {
 	switch {
-	case budget < 0:
-		return 0, input.Errorf("--shrink %v: expected a duration of 0 or more", budget)
-	case c.Virtual || budget == 0:
-		return budget, nil
+	case trials < 0:
+		return 0, input.Errorf("--shrink %d: expected a number of trials, or 0", trials)
+	case c.Virtual || trials == 0:
+		return trials, nil
 	case chosen:
-		fmt.Fprintf(a.stderr, "lockstorm: --shrink %v: nothing is shrunk on testbed %s: on real time no trial is the same again\n", budget, c.Name)
+		fmt.Fprintf(a.stderr, "lockstorm: --shrink %d: nothing is shrunk on testbed %s: on real time no trial is the same again\n", trials, c.Name)
 	}
 	return 0, nil
 }
 
 func (a *app) shrinkCommand() *cobra.Command {
-	var budget time.Duration
+	var trials int
 	var out string
 	cmd := &cobra.Command{
 		Use:   "shrink DIR",
@@ -47,25 +46,25 @@ Without being asked, lockstorm run shrinks one trial of each violated cell, whic
 report then shows. Only trials on virtual time can be shrunk: others never run the
 same way twice.`,
 		Example: `  lockstorm shrink docs/counterexamples/set-nx-ex-delay
-  lockstorm shrink DIR --budget 5m`,
+  lockstorm shrink DIR --trials 10000`,
 		Args: expectArgs(1, 1, "the folder of a stored trial"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if budget <= 0 {
-				return input.Errorf("--budget %v: expected a positive duration", budget)
+			if trials <= 0 {
+				return input.Errorf("--trials %d: expected at least 1", trials)
 			}
 			if out == "" {
 				out = filepath.Join(args[0], trial.MinimalFolder)
 			}
-			return a.shrink(cmd.Context(), args[0], out, budget)
+			return a.shrink(cmd.Context(), args[0], out, trials)
 		},
 	}
-	cmd.Flags().DurationVar(&budget, "budget", shrinkBudget, "how long to look")
+	cmd.Flags().IntVar(&trials, "trials", shrinkTrials, "how many trials to run at most")
 	cmd.Flags().StringVar(&out, "out", "", "directory to write the smallest trial to (default DIR/"+trial.MinimalFolder+")")
 	return cmd
 }
 
 // shrink shrinks the trial stored in dir, stores the smaller trial in out, and prints a report.
-func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration) (err error) {
+func (a *app) shrink(ctx context.Context, dir, out string, trials int) (err error) {
 	s, err := readStored(dir)
 	if err != nil {
 		return err
@@ -86,7 +85,7 @@ func (a *app) shrink(ctx context.Context, dir, out string, budget time.Duration)
 	if r.Worker, err = choice.worker(); err != nil {
 		return err
 	}
-	result, evidence, err := r.Shrink(ctx, budget)
+	result, evidence, err := r.Shrink(ctx, trials)
 	if why := context.Cause(ctx); why != nil {
 		return why
 	}

@@ -15,7 +15,7 @@ import (
 func TestACounterexampleIsStoredShrunk(t *testing.T) {
 	skipInShort(t)
 	store := t.TempDir()
-	if code, _, stderr := lockstorm(t, "run", "--locks", "set-nx-ex", "--faults", "delay", "--workloads", "mutex", "--named=false", "--trials", "1", "--store", store, "--shrink", "10m"); code != 0 {
+	if code, _, stderr := lockstorm(t, "run", "--locks", "set-nx-ex", "--faults", "delay", "--workloads", "mutex", "--named=false", "--trials", "1", "--store", store, "--shrink", "100000"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	s, err := campaign.Load(filepath.Join(store, campaign.Latest))
@@ -43,7 +43,7 @@ func TestACounterexampleIsStoredShrunk(t *testing.T) {
 		t.Errorf("replay: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	out := filepath.Join(t.TempDir(), "found")
-	code, stdout, stderr = lockstorm(t, "shrink", filepath.Join(s.Dir, cell.Dir), "--out", out, "--budget", "10m")
+	code, stdout, stderr = lockstorm(t, "shrink", filepath.Join(s.Dir, cell.Dir), "--out", out, "--trials", "100000")
 	if code != 0 || !strings.Contains(stdout, small.Shrinking.Words()) {
 		t.Errorf("shrink: exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -58,17 +58,17 @@ func TestACounterexampleIsStoredShrunk(t *testing.T) {
 func TestWhatIsNotShrunkSaysWhy(t *testing.T) {
 	skipInShort(t)
 	store := t.TempDir()
-	lockstorm(t, "run", "--locks", "set-nx-ex", "--faults", "delay", "--workloads", "mutex", "--named=false", "--trials", "1", "--store", store, "--shrink", "1ns")
+	lockstorm(t, "run", "--locks", "set-nx-ex", "--faults", "delay", "--workloads", "mutex", "--named=false", "--trials", "1", "--store", store, "--shrink", "1")
 	s, err := campaign.Load(filepath.Join(store, campaign.Latest))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cell := s.Matrix.Cells[0]
 	whole, _, err := trial.Load(filepath.Join(s.Dir, cell.Dir))
-	if err != nil || whole.Shrinking == nil || !whole.Shrinking.NotShrunk || whole.Shrinking.Unfinished != "the time budget of 1ns was used up" || cell.Minimal != "" {
+	if err != nil || whole.Shrinking == nil || !whole.Shrinking.NotShrunk || whole.Shrinking.Unfinished != "the budget of 1 trial was used up" || cell.Minimal != "" {
 		t.Errorf("%+v, minimal trial %q, %v", whole.Shrinking, cell.Minimal, err)
 	}
-	if code, _, stderr := lockstorm(t, "run", "--locks", "set-nx-ex", "--shrink", "-1s"); code != campaign.ExitUsage || !strings.Contains(stderr, "--shrink -1s: expected") {
+	if code, _, stderr := lockstorm(t, "run", "--locks", "set-nx-ex", "--shrink", "-1"); code != campaign.ExitUsage || !strings.Contains(stderr, "--shrink -1: expected") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

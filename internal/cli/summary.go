@@ -14,8 +14,8 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-// throughput says how many trials a campaign ran in how much time. On virtual time it also says
-// how much virtual time passed.
+// throughput says how many trials a campaign ran in how much time, and in how many the machine
+// stalled. On virtual time it also says how much virtual time passed.
 func throughput(s campaign.Stored) []string {
 	took := s.Info.Elapsed
 	if took <= 0 || len(s.Trials) == 0 {
@@ -26,10 +26,40 @@ func throughput(s campaign.Stored) []string {
 	if f := s.Info.Further; f != nil {
 		lines = append(lines, f.Words())
 	}
+	if words := s.StallWords(); words != "" {
+		lines = append(lines, words)
+	}
 	if v := s.Virtual(); v > 0 {
 		lines = append(lines, fmt.Sprintf("virtual time: %s in %s (%.0fx)", reports.Roughly(v), reports.Roughly(took), v.Seconds()/took.Seconds()))
 	}
 	return lines
+}
+
+// mostFacts is the maximum number of facts of one kind that corpusFacts names.
+const mostFacts = 10
+
+// corpusFacts prints flaws that the corpus does not have, and facts of the corpus that did not come
+// out.
+func (a *app) corpusFacts(w io.Writer, s campaign.Stored) {
+	more := func(n int) {
+		if n > mostFacts {
+			a.say(w, "  and %d more (matrix.json)", n-mostFacts)
+		}
+	}
+	if n := len(s.Matrix.New); n > 0 {
+		a.say(w, "%s, of which the corpus knows nothing:", count(n, "flaw"))
+		for _, d := range s.Matrix.New[:min(n, mostFacts)] {
+			a.say(w, "  %s under %s: %s by %s%s", d.Lock, d.Fault, d.Oracle, d.Cause, at(s.Dir, d.Dir))
+		}
+		more(n)
+	}
+	if n := len(s.Matrix.Lost); n > 0 {
+		a.say(w, "%s did not come out:", count(n, "corpus fact"))
+		for _, f := range s.Matrix.Lost[:min(n, mostFacts)] {
+			a.say(w, "  %s under %s (%s), %s: %s", f.Lock, f.Fault, f.Workload, f.Trial, f.Fact)
+		}
+		more(n)
+	}
 }
 
 // repeated says whether repeated trials had the same history. The text is the end of a line.

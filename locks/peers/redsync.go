@@ -25,6 +25,8 @@ type redsyncVariant struct {
 	flaws   []locks.Flaw
 	// blocks: the lock waits with the library's own retries.
 	blocks bool
+	// patient: an acquire waits for the nodes' answers as long as the lease lasts.
+	patient bool
 }
 
 var redsyncVariants = []redsyncVariant{
@@ -44,7 +46,7 @@ var redsyncVariants = []redsyncVariant{
 	{suffix: "-no-drift", what: ", WithDriftFactor(0)", options: func(time.Duration) []redsync.Option {
 		return []redsync.Option{redsync.WithDriftFactor(0)}
 	}},
-	{suffix: "-patient", what: ", WithTimeoutFactor(1)", options: func(time.Duration) []redsync.Option {
+	{suffix: "-patient", what: ", WithTimeoutFactor(1)", patient: true, options: func(time.Duration) []redsync.Option {
 		return []redsync.Option{redsync.WithTimeoutFactor(1)}
 	}},
 }
@@ -79,6 +81,9 @@ func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) loc
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			c := promises(id, ttl)
 			c.Extends = true
+			if !v.patient {
+				c.Timeout = ttl / 20 // the library's default timeout factor
+			}
 			if on == locks.Independent {
 				c.Quorum = nodes/2 + 1
 			}

@@ -175,17 +175,20 @@ var remedies = map[checker.Cause][]remedy{
 	checker.Runaway:   {{always, say("a limit to the attempts, a pause between them, and a context that ends them")}},
 }
 
-// prevented returns the applicable remedies, the most effective first.
-func (t *teller) prevented() []string {
+// prevented returns the texts of the applicable remedies, the most effective first, and what
+// identifies them (Story.Remedies).
+func (t *teller) prevented() (texts, ids []string) {
 	c := t.clues()
-	var out []string
-	if c.unasked {
-		out = append(out, "asking Redis at every entry, also when the client believes that it holds the lock: here the inner entry sent no command, so it did not notice that another client held the lock")
+	add := func(n int, text string) {
+		texts, ids = append(texts, text), append(ids, fmt.Sprintf("%s.%d", t.Finding.Cause, n))
 	}
-	for _, r := range remedies[t.Finding.Cause] {
+	if c.unasked {
+		add(0, "asking Redis at every entry, also when the client believes that it holds the lock: here the inner entry sent no command, so it did not notice that another client held the lock")
+	}
+	for i, r := range remedies[t.Finding.Cause] {
 		if r.applies(c) {
-			out = append(out, r.text(c))
+			add(i+1, r.text(c))
 		}
 	}
-	return out
+	return texts, ids
 }

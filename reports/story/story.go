@@ -22,6 +22,9 @@ type Story struct {
 	Steps     []Step
 	Broken    string
 	Prevented []string
+	// Remedies identify the texts of Prevented, as "foreign-delete.2": the cause, and the remedy's place
+	// in that cause's table, from 1; 0 = it applies to every cause.
+	Remedies []string
 	// Note says why there is no story; "" if there is one.
 	Note string
 }
@@ -59,7 +62,9 @@ func Tell(f Focus) Story {
 		t.earlierCommandSteps(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.denied(), t.harm(), t.touches(),
 	)
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
-	return Story{Steps: shorten(joined(steps)), Broken: broken(f), Prevented: t.prevented()}
+	s := Story{Steps: shorten(joined(steps)), Broken: broken(f)}
+	s.Prevented, s.Remedies = t.prevented()
+	return s
 }
 
 // teller holds the data that several parts of a story share.

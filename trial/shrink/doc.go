@@ -6,5 +6,5 @@
 //
 // The words: an edit makes a spec smaller in one way; a pass lists edits of one kind; a
 // stage is a group of passes, repeated until no pass makes progress; a budget is the
-// context that ends a search.
+// number of trials, or the context, that ends a search.
 package shrink

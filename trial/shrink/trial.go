@@ -13,6 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/packed"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -30,8 +31,8 @@ const (
 // Error implements error.
 func (n NotShrunk) Error() string { return "not shrunk: " + string(n) }
 
-// BudgetUsed returns the error for a search that ran out of budget: the cancellation cause
-// of its context.
+// BudgetUsed returns the error for a search that ran out of time: the cancellation cause of its
+// context.
 func BudgetUsed(budget time.Duration) error {
 	return fmt.Errorf("the time budget of %v was used up", budget)
 }
@@ -41,25 +42,55 @@ type Runner interface {
 	Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error)
 }
 
-// Stored is Run for a trial that is stored in a folder. The smaller trial goes into that
-// folder's trial.MinimalFolder. If there is no smaller trial, the folder's verdict.json
-// says why.
-func Stored(ctx, budget context.Context, on Runner, original trial.Result, folder string) error {
-	m := minimizer{on: on, original: original, folder: filepath.Join(folder, trial.MinimalFolder)}
-	// Compress the smallest trial if the original is stored compressed.
-	m.compress = strings.HasSuffix(packed.Find(filepath.Join(folder, trial.HistoryFile)), packed.Suffix)
-	_, err := m.minimize(ctx, budget)
+// Stored is Run for a trial that is stored in a folder, with at most the given number of trials. The
+// smaller trial goes into that folder's trial.MinimalFolder. If there is no smaller trial, the
+// folder's verdict.json says why.
+func Stored(ctx context.Context, trials int, on Runner, original trial.Result, folder string) error {
+	m := stored(on, original, folder)
+	m.most = trials
+	_, err := m.minimize(ctx, ctx)
 	if why := NotShrunk(""); errors.As(err, &why) {
 		return trial.Label(folder, trial.Shrinking{From: original.Size(), To: original.Size(), Trials: m.trials, NotShrunk: true, Unfinished: string(why)})
 	}
 	return err
 }
 
-// Run looks for a smaller trial with the same flaw as the original, until budget ends. That flaw is
-// the original's worst undeclared flaw, or else its worst. Run stores the smaller trial in folder,
-// replacing files of the same names. The error is NotShrunk, ctx's, or the runner's.
-func Run(ctx, budget context.Context, on Runner, original trial.Result, folder string) (trial.Result, error) {
+// Known stores a smaller version of a stored trial that an earlier search found, as Stored does. It
+// returns false if that version does not show the trial's flaw.
+func Known(ctx context.Context, on Runner, original trial.Result, smaller trial.Spec, folder string) (shown bool, err error) {
+	m := stored(on, original, folder)
+	defer func() { err = errors.Join(err, os.RemoveAll(m.scratch())) }()
+	if !disturbedBy(smaller, original) {
+		return false, nil
+	}
+	_, err = m.store(ctx, smaller, "")
+	if errors.Is(err, Varied) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Stands says whether a smaller version still shows the flaw of a trial. It runs that version in a
+// folder that it removes.
+func Stands(ctx context.Context, on Runner, original trial.Result, smaller trial.Spec, folder string) (bool, error) {
 	m := minimizer{on: on, original: original, folder: folder}
+	return m.same(ctx, smaller)
+}
+
+// stored returns a minimizer for a trial that is stored in a folder. It compresses the smaller trial
+// if the original is stored compressed.
+func stored(on Runner, original trial.Result, folder string) minimizer {
+	m := minimizer{on: on, original: original, folder: filepath.Join(folder, trial.MinimalFolder)}
+	m.compress = strings.HasSuffix(packed.Find(filepath.Join(folder, trial.HistoryFile)), packed.Suffix)
+	return m
+}
+
+// Run looks for a smaller trial with the same flaw as the original, until budget ends or it has run
+// the given number of trials; 0 = as many as there is time for. That flaw is the original's worst
+// undeclared flaw, or else its worst. Run stores the smaller trial in folder, replacing files of the
+// same names. The error is NotShrunk, ctx's, or the runner's.
+func Run(ctx, budget context.Context, trials int, on Runner, original trial.Result, folder string) (trial.Result, error) {
+	m := minimizer{on: on, original: original, folder: folder, most: trials}
 	return m.minimize(ctx, budget)
 }
 
@@ -68,9 +99,10 @@ type minimizer struct {
 	original trial.Result
 	folder   string // the smaller trial's folder
 	trials   int
+	most     int    // maximum of trials; 0 = none
 	shown    int    // trials that showed the original's flaw
 	compress bool   // store the smallest trial compressed
-	hash     string // history.Hash of the smallest trial so far, which is the last one that showed the flaw
+	hash     string // history.Hash of the smallest trial so far, which is the last one that showed the flaw; "" = unknown
 }
 
 // minimize does the work of Run.
@@ -82,11 +114,16 @@ func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err e
 		return m.same(ctx, s) // budget does not end a run: killing the worker would take longer
 	})
 	unfinished := ""
+	var used trialsUsed
 	switch {
 	case ctx.Err() != nil:
 		return trial.Result{}, ctx.Err()
 	case errors.Is(err, NotShown):
 		return trial.Result{}, NotShown
+	case errors.As(err, &used) && m.shown < 2:
+		return trial.Result{}, NotShrunk(used.Error())
+	case errors.As(err, &used):
+		unfinished = "not shrunk to the end: " + used.Error()
 	case err != nil && budget.Err() == nil:
 		return trial.Result{}, err
 	case err != nil && m.shown < 2:
@@ -97,6 +134,12 @@ func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err e
 	return m.store(ctx, best, unfinished)
 }
 
+// trialsUsed is the error of a search that ran that many trials, and may run no more.
+type trialsUsed int
+
+// Error implements error.
+func (n trialsUsed) Error() string { return fmt.Sprintf("the budget of %d %s was used up", int(n), wording.Plural(int(n), "trial")) }
+
 // scratch returns the folder for trials of the search.
 func (m *minimizer) scratch() string { return filepath.Clean(m.folder) + ".part" }
 
@@ -104,6 +147,9 @@ func (m *minimizer) scratch() string { return filepath.Clean(m.folder) + ".part"
 func (m *minimizer) same(ctx context.Context, s trial.Spec) (bool, error) {
 	if !disturbedBy(s, m.original) {
 		return false, nil
+	}
+	if m.most > 0 && m.trials == m.most {
+		return false, trialsUsed(m.most)
 	}
 	m.trials++
 	d, err := m.on.Run(ctx, trial.Task{Spec: s, Folder: m.scratch(), Drop: true}, nil)
@@ -124,7 +170,7 @@ func (m *minimizer) store(ctx context.Context, s trial.Spec, unfinished string) 
 	if err != nil {
 		return trial.Result{}, err
 	}
-	if d.Trial.Hash != m.hash || !shownBy(d, m.original) {
+	if m.hash != "" && d.Trial.Hash != m.hash || !shownBy(d, m.original) {
 		return trial.Result{}, Varied
 	}
 	t := d.Trial

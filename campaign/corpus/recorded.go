@@ -1,0 +1,45 @@
+package corpus
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/lockstorm/lockstorm/internal/input"
+)
+
+// RecordedList, in a clone of the repository, lists trials that are stored with their evidence: trials
+// that ran on real Redis, and the counterexamples of the documentation.
+const RecordedList = "campaign/corpus/recorded.jsonl"
+
+// Recorded is a stored trial. Its verdict is computed from its files.
+type Recorded struct {
+	// Folder is the trial's folder, relative to the list's.
+	Folder string `json:"folder"`
+	Line
+}
+
+// ReadRecorded reads a list of stored trials, and makes their folders relative to the working
+// directory. The error is an input.Error that names the file and the line.
+func ReadRecorded(path string) (all []Recorded, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, input.Errorf("recorded trials: %w", err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, len(text)+1)
+	for n := 1; lines.Scan(); n++ {
+		r := Recorded{Line: Line{at: fmt.Sprintf("%s:%d", path, n)}}
+		in := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		in.DisallowUnknownFields()
+		if err := in.Decode(&r); err != nil || r.Folder == "" {
+			return nil, input.Errorf("%s: expected a stored trial as a line of JSON: %w", r.at, err)
+		}
+		r.Folder = filepath.Join(filepath.Dir(path), filepath.FromSlash(r.Folder))
+		all = append(all, r)
+	}
+	return all, nil
+}

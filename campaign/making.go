@@ -1,0 +1,195 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/lockstorm/lockstorm/campaign/corpus"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/shrink"
+	"github.com/lockstorm/lockstorm/trial/worker"
+)
+
+// MakeCorpus makes a corpus for the recipes that c.Config chooses, from the trials of thorough
+// campaigns: every named schedule, and the drawn trials of each of these seeds. c.Config has default
+// options otherwise. Minimal trials of c.Corpus that still show their flaw are kept; others are
+// searched for with at most c.Config.Shrink trials each. progress tells what is being done; it may be
+// nil. The campaigns are stored below c.Config.Store.
+func (c Campaign) MakeCorpus(ctx context.Context, seeds []uint64, progress func(string)) (corpus.List, error) {
+	if progress == nil {
+		progress = func(string) {}
+	}
+	c.Config.Parallel = c.Config.filled(c.Defaults).Parallel
+	m := &making{specs: map[corpus.Key]trial.Spec{}, draws: map[cellFlaw][2]int{}}
+	campaigns := []Config{{Named: true, NamedOnly: true}}
+	for _, seed := range seeds {
+		campaigns = append(campaigns, Config{Seed: seed})
+	}
+	for i, of := range campaigns {
+		thorough := c
+		thorough.Config.Named, thorough.Config.NamedOnly, thorough.Config.Shrink, thorough.Config.Trials = of.Named, of.NamedOnly, 0, 0
+		if !of.NamedOnly {
+			thorough.Config.Seed = of.Seed
+		}
+		m.seed = thorough.Config.Seed
+		thorough.NewSink = func(string) (Sink, error) { return m, nil }
+		progress(fmt.Sprintf("campaign %d of %d", i+1, len(campaigns)))
+		stored, err := thorough.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if stored.Matrix.Interrupted || len(stored.Matrix.Failed) > 0 {
+			return nil, fmt.Errorf("make a corpus: the campaign in %s did not run to its end", stored.Dir)
+		}
+	}
+	list := corpus.Choose(m.candidates)
+	m.askForDraws(list)
+	pool := worker.NewPool(c.Testbed, c.Worker, c.Config.Parallel)
+	defer pool.Close()
+	progress(fmt.Sprintf("%d trials chosen of %d; their stories, and the smallest trials", len(list), len(m.candidates)))
+	return list, c.finish(ctx, pool, m, list)
+}
+
+// making collects the trials of the campaigns. It is their Sink.
+type making struct {
+	seed       uint64
+	candidates []corpus.Candidate
+	specs      map[corpus.Key]trial.Spec
+	draws      map[cellFlaw][2]int // by cell: drawn trials, and those that were decided
+}
+
+// Trial implements Sink.
+func (m *making) Trial(_ context.Context, t trial.Result) error {
+	c := corpus.NewCandidate(t, m.seed)
+	if _, known := m.specs[c.Line.Key()]; known { // a probe, which every campaign runs
+		return nil
+	}
+	t.Spec.DrawnFrom = c.Line.Seed
+	m.specs[c.Line.Key()] = t.Spec
+	m.candidates = append(m.candidates, c)
+	if c.Line.Seed > 0 {
+		at := cellFlaw{lock: t.Spec.Lock, fault: t.Spec.Fault}
+		n := m.draws[at]
+		n[0]++
+		if t.Decided() {
+			n[1]++
+		}
+		m.draws[at] = n
+	}
+	return nil
+}
+
+// Done implements Sink.
+func (m *making) Done(context.Context, Matrix) error { return nil }
+
+// askForDraws sets Line.Draw in cells whose fault often hits nothing.
+func (m *making) askForDraws(list corpus.List) {
+	for i, l := range list {
+		n := m.draws[cellFlaw{lock: l.Lock, fault: l.Fault}]
+		if n[1] == 0 {
+			continue
+		}
+		const exercised, spare = 60, 1.1
+		if draw := int(math.Ceil(exercised * spare * float64(n[0]) / float64(n[1]))); float64(n[1]) < 0.95*float64(n[0]) {
+			list[i].Draw = draw
+		}
+	}
+}
+
+// headlines returns the indices of the lines that show the verdicts of violated cells best.
+func (m *making) headlines(list corpus.List) (at []int) {
+	best := map[cellFlaw]int{}
+	order := map[corpus.Key]int{}
+	for _, c := range m.candidates {
+		order[c.Line.Key()] = c.Order
+	}
+	for i, l := range list {
+		if !slices.ContainsFunc(l.Facts(), corpus.IsFlaw) {
+			continue
+		}
+		cell := cellFlaw{lock: l.Lock, fault: l.Fault}
+		j, ok := best[cell]
+		if !ok {
+			best[cell] = i
+			continue
+		}
+		a, b := l.Key(), list[j].Key()
+		turn := m.specs[a].Turn().Compare(m.specs[b].Turn())
+		if order[a] < order[b] || order[a] == order[b] && turn < 0 {
+			best[cell] = i
+		}
+	}
+	for _, i := range best {
+		at = append(at, i)
+	}
+	return at
+}
+
+// finish completes the lines: remedies, and the minimal trials of headlines.
+func (c Campaign) finish(ctx context.Context, pool worker.Pool, m *making, list corpus.List) error {
+	dir, err := os.MkdirTemp("", "lockstorm-corpus-")
+	if err != nil {
+		return fmt.Errorf("make a corpus: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	before := map[corpus.Key]*trial.Spec{}
+	for _, l := range c.Corpus {
+		before[l.Key()] = l.Minimal
+	}
+	headline := map[int]bool{}
+	for _, i := range m.headlines(list) {
+		headline[i] = true
+	}
+	numbers := make([]int, len(list))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	var mu sync.Mutex
+	var failed error
+	each(ctx, numbers, c.Config.Parallel, func(i int) {
+		l, folder := list[i], filepath.Join(dir, fmt.Sprint(i))
+		if headline[i] {
+			l.Minimal = before[l.Key()]
+		}
+		s := say(ctx, pool, folder, m.specs[l.Key()], l)
+		err := s.Err
+		if err == nil && !slices.Equal(s.Facts, l.Facts()) {
+			err = fmt.Errorf("%s shows %q when it runs again, not %q", l.Title(), s.Facts, l.Facts())
+		}
+		l.Remedies = s.Remedies
+		if err == nil && headline[i] && (l.Minimal == nil || !s.Shrunk) {
+			l.Minimal, err = c.smallest(ctx, pool, folder, m.specs[l.Key()])
+		}
+		list[i] = l
+		if err != nil {
+			mu.Lock()
+			failed = errors.Join(failed, fmt.Errorf("make a corpus: %w", err))
+			mu.Unlock()
+		}
+	})
+	return errors.Join(failed, ctx.Err())
+}
+
+// smallest returns the shrunk version of a trial; nil if there is none.
+func (c Campaign) smallest(ctx context.Context, pool worker.Pool, folder string, spec trial.Spec) (*trial.Spec, error) {
+	defer os.RemoveAll(folder)
+	d, err := pool.Run(ctx, trial.Task{Spec: spec, Folder: folder, Drop: true}, nil)
+	if err != nil {
+		return nil, err
+	}
+	d.Trial.Spec = spec
+	t, err := shrink.Run(ctx, ctx, c.Config.Shrink, pool, d.Trial, folder)
+	if why := shrink.NotShrunk(""); errors.As(err, &why) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &t.Spec, nil
+}

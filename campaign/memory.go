@@ -1,0 +1,285 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/campaign/corpus"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/workloads"
+)
+
+// How much a campaign looks for what the corpus does not know. The corpus alone fixes these numbers,
+// never the results of the running campaign.
+const (
+	// cleanDrawn is the number of drawn trials in a cell in which no trial of the corpus is violated,
+	// unless the corpus asks for more. 60 exercised trials without a violation bound the share of
+	// violated ones to 4.9 % (Cell.Bound).
+	cleanDrawn = 64
+	// otherDrawn and otherNamed are the numbers of drawn trials, and of named schedules outside the
+	// corpus, in every other cell that the corpus has.
+	otherDrawn = 3
+	otherNamed = 3
+	// drawnNumbers bounds the numbers of the trials that otherDrawn chooses: a thorough campaign of
+	// the same seed has these trials too.
+	drawnNumbers = 12
+)
+
+// memory is the corpus as a campaign uses it.
+type memory struct {
+	lines map[corpus.Key]corpus.Line
+	cells map[cellFlaw]*memorized // by lock and fault
+	locks map[string]bool         // the locks that have lines
+	// adapted: the campaign's options are not those of the corpus.
+	adapted bool
+	// rank orders the names of schedules by what they taught, over all recipes: 0 = most.
+	rank map[schedule]int
+}
+
+// memorized is what the corpus has of one cell.
+type memorized struct {
+	lines    []corpus.Line
+	violated bool            // a line's trial is violated
+	flaws    map[string]bool // oracle and cause of the lines' flaws
+	draw     int             // the number of trials to draw in a cell without a violation
+}
+
+// schedule identifies a named schedule for any recipe.
+type schedule struct{ fault, workload, name string }
+
+// newMemory checks that everything that the lines name exists, and indexes them. The error is an
+// input.Error that names the file and the line.
+func newMemory(list corpus.List, c Config) (*memory, error) {
+	m := &memory{lines: map[corpus.Key]corpus.Line{}, cells: map[cellFlaw]*memorized{}, locks: map[string]bool{}}
+	m.adapted = len(c.flags()) > 0 || !slices.Contains(trimmed(c.Workloads), standardNames)
+	for _, l := range list {
+		if err := exists(l); err != nil {
+			return nil, err
+		}
+		m.lines[l.Key()], m.locks[l.Lock] = l, true
+		at := cellFlaw{lock: l.Lock, fault: l.Fault}
+		cell := m.cells[at]
+		if cell == nil {
+			cell = &memorized{flaws: map[string]bool{}, draw: cleanDrawn}
+			m.cells[at] = cell
+		}
+		cell.lines, cell.draw = append(cell.lines, l), max(cell.draw, l.Draw)
+		for _, f := range l.Facts() {
+			if corpus.IsFlaw(f) {
+				cell.violated, cell.flaws[corpus.FlawKey(f)] = true, true
+			}
+		}
+	}
+	m.rank = ranked(list)
+	return m, nil
+}
+
+// exists returns an input.Error if a line names a lock, fault or workload that does not exist.
+func exists(l corpus.Line) error {
+	_, lock := locks.ByID(l.Lock)
+	_, fault := nemesis.ByName(l.Fault)
+	_, workload := workloads.ByName(l.Workload)
+	for _, name := range []struct {
+		what, name string
+		ok         bool
+	}{{"lock", l.Lock, lock}, {"fault", l.Fault, fault}, {"workload", l.Workload, workload}} {
+		if !name.ok {
+			return input.Errorf("corpus %s: there is no %s %q: lockstorm corpus make writes the list anew", l.At(), name.what, name.name)
+		}
+	}
+	return nil
+}
+
+// ranked orders the named schedules of the list by what they add for their cost: first the one that
+// shows most facts, then the one that shows most of what the first does not show, and so on.
+func ranked(list corpus.List) map[schedule]int {
+	shows := map[schedule]int{}
+	for _, l := range list {
+		if l.Schedule != "" {
+			shows[schedule{l.Fault, l.Workload, l.Schedule}] += len(l.For)
+		}
+	}
+	all := make([]schedule, 0, len(shows))
+	for s := range shows {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b schedule) int {
+		return cmp.Or(-cmp.Compare(shows[a], shows[b]), cmp.Compare(a.fault, b.fault), cmp.Compare(a.workload, b.workload), cmp.Compare(a.name, b.name))
+	})
+	rank := make(map[schedule]int, len(all))
+	for i, s := range all {
+		rank[s] = i
+	}
+	return rank
+}
+
+// of returns what the corpus has of a cell; nil if the cell's trials are chosen as if there were no
+// corpus: the corpus has no line of its recipe, or the user chose workloads that it does not have.
+func (m *memory) of(c plannedCell) *memorized {
+	if m == nil || !m.locks[c.recipe.ID] {
+		return nil
+	}
+	cell := m.cells[cellFlaw{lock: c.recipe.ID, fault: c.fault.Name}]
+	if cell == nil || slices.ContainsFunc(c.workloads, func(w string) bool {
+		body, _ := workloads.ByName(w)
+		return !body.Standard
+	}) {
+		return nil
+	}
+	return cell
+}
+
+// numbers returns the numbers of the trials that the campaign draws for workload i of a cell.
+func (p *planner) numbers(c plannedCell, i int) (ks []int) {
+	n, cell := p.config.Trials, p.corpus.of(c)
+	switch {
+	case n > 0 || p.corpus == nil: // the user chose the number, or there is no corpus
+	case cell == nil:
+		n = p.fresh
+	case !cell.violated:
+		n = (cell.draw + len(c.workloads) - 1) / len(c.workloads)
+	default:
+		first := int(seedOf(p.config.Seed, c.recipe.ID, c.fault.Name, "", "drawn") % (drawnNumbers * 1000))
+		for j := range otherDrawn {
+			if at := first + j; at%len(c.workloads) == i {
+				ks = append(ks, at/len(c.workloads)%drawnNumbers)
+			}
+		}
+		return ks
+	}
+	for k := range n {
+		ks = append(ks, k)
+	}
+	return ks
+}
+
+// remembered returns the drawn trials of the corpus for a cell's workload.
+func (p *planner) remembered(c *plannedCell, workload string) (specs []trial.Spec, err error) {
+	cell := p.corpus.of(*c)
+	if cell == nil || p.corpus.adapted {
+		return nil, nil
+	}
+	for _, l := range cell.lines {
+		if l.Workload != workload || l.Schedule != "" || l.Seed == 0 { // seed 0: the line of a probe
+			continue
+		}
+		then := *p
+		then.config.Seed = l.Seed
+		s, _, err := then.trial(*c, workload, l.Trial)
+		if err != nil {
+			return nil, input.Errorf("corpus %s: %w: lockstorm corpus make writes the list anew", l.At(), err)
+		}
+		s.DrawnFrom = l.Seed
+		specs = append(specs, s)
+		c.others++
+	}
+	return specs, nil
+}
+
+// selected returns the named trials of a cell that the campaign runs, of the lists of all its named
+// trials: those of the corpus and, where the corpus has a violation, a few others that the seed
+// chooses. A cell that the corpus does not have keeps all its trials, in the order of rank.
+func (p *planner) selected(c *plannedCell, lists [][]trial.Spec) ([][]trial.Spec, error) {
+	cell := p.corpus.of(*c)
+	if cell == nil {
+		for _, specs := range lists {
+			p.corpus.sort(specs)
+		}
+		return lists, nil
+	}
+	var others []trial.Spec
+	there := map[corpus.Key]bool{}
+	for i, specs := range lists {
+		var kept []trial.Spec
+		for _, s := range specs {
+			if _, ok := p.corpus.lines[corpus.KeyOf(s)]; ok {
+				kept, there[corpus.KeyOf(s)] = append(kept, s), true
+			} else {
+				others = append(others, s)
+			}
+		}
+		lists[i] = kept
+	}
+	for _, l := range cell.lines {
+		if l.Schedule != "" && !there[l.Key()] && !p.corpus.adapted && p.probed(*c, l.Workload) {
+			return nil, input.Errorf("corpus %s: %s under %s (%s) has no schedule %q: lockstorm corpus make writes the list anew", l.At(), l.Lock, l.Fault, l.Workload, l.Schedule)
+		}
+	}
+	if !cell.violated {
+		c.skipped = len(others)
+		return lists, nil
+	}
+	r := rand.New(rand.NewPCG(seedOf(p.config.Seed, c.recipe.ID, c.fault.Name, "", "named"), 0))
+	r.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	n := min(otherNamed, len(others))
+	c.skipped = len(others) - n
+	return append(lists, others[:n]), nil
+}
+
+// sort puts the named trials of a recipe without lines in the order of rank; those that the corpus
+// does not have come last, in their own order.
+func (m *memory) sort(specs []trial.Spec) {
+	rank := func(s trial.Spec) int {
+		if at, ok := m.rank[schedule{s.Fault, s.Workload, s.Schedule}]; ok {
+			return at
+		}
+		return len(m.rank)
+	}
+	slices.SortStableFunc(specs, func(a, b trial.Spec) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// compare notes how a judged trial differs from the corpus. Its verdicts must be complete.
+func (m *memory) compare(t *trial.Result) {
+	if m == nil || m.adapted || t.Err != "" {
+		return
+	}
+	cell := m.cells[cellFlaw{lock: t.Spec.Lock, fault: t.Spec.Fault}]
+	if cell == nil {
+		return
+	}
+	for _, f := range t.Flaws {
+		if !cell.flaws[fmt.Sprintf("%s by %s", f.Oracle, f.Cause)] {
+			t.New = append(t.New, f)
+		}
+	}
+	line, ok := m.lines[corpus.KeyOf(t.Spec)]
+	if !ok {
+		return
+	}
+	t.Headline = line.Minimal != nil
+	shown := corpus.Facts(*t)
+	for _, f := range line.For {
+		if !slices.Contains(shown, f) {
+			t.Missing = append(t.Missing, f)
+		}
+	}
+}
+
+// headline says whether reports show the trial, because the corpus has it for its cell.
+func (m *memory) headline(s trial.Spec) bool {
+	return m != nil && !m.adapted && m.lines[corpus.KeyOf(s)].Minimal != nil
+}
+
+// CorpusLines says in sentences without a full stop what a campaign with a corpus ran and left out;
+// none if the campaign had no corpus.
+func (i Info) CorpusLines() (lines []string) {
+	if !i.Config.Corpus {
+		return nil
+	}
+	named, drawn, taken, skipped := 0, 0, 0, 0
+	for _, p := range i.Plan {
+		named, drawn, taken, skipped = named+p.Named, drawn+p.Drawn, taken+p.Corpus, skipped+p.Skipped
+	}
+	if skipped > 0 {
+		lines = append(lines, fmt.Sprintf("chosen by the corpus: %d named schedules, and %d drawn trials of other seeds; this seed drew %d. Left out: %d named schedules, and drawn trials of cells whose verdict is known; --thorough runs all", named, taken, drawn, skipped))
+	}
+	if i.Adapted {
+		lines = append(lines, "the options are not the defaults: named schedules of the corpus were planned anew, its drawn trials were left out, and its facts were not expected")
+	}
+	return lines
+}

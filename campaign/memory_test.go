@@ -1,0 +1,151 @@
+package campaign
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/lockstorm/lockstorm/campaign/corpus"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// remembering returns a campaign of set-nx-px under faults with these lines as its corpus.
+func remembering(t *testing.T, lines string, faults ...string) Campaign {
+	t.Helper()
+	list, err := corpus.Read(fstest.MapFS{"set-nx-px.jsonl": {Data: []byte(lines)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(trialtest.AsWorker, "1")
+	c := DefaultConfig()
+	c.Testbed, c.Store, c.Locks, c.Faults, c.Workloads = "sim", t.TempDir(), []string{"set-nx-px"}, faults, []string{"standard"}
+	c.Corpus, c.Parallel = true, 2
+	return Campaign{Config: c, Testbed: sim.New(), Worker: []string{os.Args[0]}, Corpus: list, Defaults: Defaults{Trials: 12}}
+}
+
+// Lines of a corpus of set-nx-px: a cell without a violation, and one with a violation, of which one
+// trial is named and one is drawn.
+const (
+	cleanLine = `{"lock":"set-nx-px","fault":"client-skew","workload":"mutex","schedule":"touch.back-1of2","for":["outcome holds"]}`
+	namedLine = `{"lock":"set-nx-px","fault":"delay","workload":"mutex","schedule":"acquire.n0.1.before.next-1of1","for":["liveness by orphaned-key, limit","outcome blocked limit"]}`
+	drawnLine = `{"lock":"set-nx-px","fault":"delay","workload":"mutex","seed":777,"trial":3,"for":["outcome holds"]}`
+)
+
+func TestTheCorpusRunsFirstAndThenWhatItDoesNotKnow(t *testing.T) {
+	c := remembering(t, cleanLine+"\n"+namedLine+"\n"+drawnLine, "client-skew", "delay")
+	s, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(fault string, is func(trial.Spec) bool) (n int) {
+		for _, r := range s.Trials {
+			if r.Spec.Fault == fault && is(r.Spec) {
+				n++
+			}
+		}
+		return n
+	}
+	drawn := func(s trial.Spec) bool { return !s.Named() && s.DrawnFrom == 0 }
+	taken := func(s trial.Spec) bool { return s.DrawnFrom == 777 && s.Trial == 3 }
+	for name, got := range map[string][2]int{
+		"clean cell: named": {count("client-skew", trial.Spec.Named), 1},
+		"other cell: named": {count("delay", trial.Spec.Named), 1 + otherNamed},
+		"other cell: drawn": {count("delay", drawn), otherDrawn},
+		"other cell: taken": {count("delay", taken), 1},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s: %d trials, want %d", name, got[0], got[1])
+		}
+	}
+	if n := count("client-skew", drawn); n < cleanDrawn {
+		t.Errorf("%d drawn trials of a cell without a violation, want %d", n, cleanDrawn)
+	}
+	for _, cell := range s.Matrix.Cells {
+		if cell.Fault == "client-skew" && cell.Bound() > 0.05 {
+			t.Errorf("the bound is %.3f, want at most 0.05", cell.Bound())
+		}
+		if cell.Fault == "delay" && cell.Drawn() > otherDrawn {
+			t.Errorf("%d trials count for the bound, want those of this seed only: %d", cell.Drawn(), otherDrawn)
+		}
+	}
+	if s.Matrix.Interrupted || s.Matrix.Planned != s.Matrix.Finished {
+		t.Errorf("%d of %d planned trials finished", s.Matrix.Finished, s.Matrix.Planned)
+	}
+}
+
+func TestAFactThatDoesNotComeOutIsTold(t *testing.T) {
+	c := remembering(t, strings.Replace(cleanLine, "outcome holds", "exclusion by race, bug", 1), "client-skew")
+	s, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := LostFact{"set-nx-px", "client-skew", "mutex", "schedule touch.back-1of2", "exclusion by race, bug"}
+	if !slices.Equal(s.Matrix.Lost, []LostFact{want}) {
+		t.Errorf("lost: %+v, want %+v", s.Matrix.Lost, want)
+	}
+	if code := s.Matrix.ExitCode(false); code != ExitExpected {
+		t.Errorf("exit code %d without --expect, want %d", code, ExitExpected)
+	}
+	if code := s.Matrix.ExitCode(true); code != ExitUnexpected {
+		t.Errorf("exit code %d with --expect, want %d", code, ExitUnexpected)
+	}
+}
+
+func TestAFlawThatTheCorpusDoesNotHaveIsTold(t *testing.T) {
+	c := remembering(t, strings.Replace(namedLine, "liveness by orphaned-key, limit", "exclusion by race, bug", 1), "delay")
+	s, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Matrix.New) != 1 || s.Matrix.New[0].Oracle != "liveness" || s.Matrix.New[0].Cause != "orphaned-key" {
+		t.Errorf("new: %+v, want liveness by orphaned-key", s.Matrix.New)
+	}
+}
+
+func TestALineOfWhatDoesNotExistRefusesTheRun(t *testing.T) {
+	for was, test := range map[string]struct{ is, says string }{
+		"touch.back-1of2":    {"touch.up-1of2", `set-nx-px.jsonl:1: set-nx-px under client-skew (mutex) has no schedule "touch.up-1of2"`},
+		`"lock":"set-nx-px"`: {`"lock":"set-nx-py"`, `set-nx-px.jsonl:1: there is no lock "set-nx-py"`},
+		"client-skew":        {"client-skip", `set-nx-px.jsonl:1: there is no fault "client-skip"`},
+		"mutex":              {"mutes", `set-nx-px.jsonl:1: there is no workload "mutes"`},
+	} {
+		_, err := remembering(t, strings.Replace(cleanLine, was, test.is, 1), "client-skew").Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("got %v, want it to say %q", err, test.says)
+		}
+	}
+}
+
+// With other options, named lines are planned anew and drawn lines left out; a recipe without lines
+// runs every named schedule.
+func TestOtherOptionsPlanTheCorpusAnew(t *testing.T) {
+	c := remembering(t, cleanLine+"\n"+namedLine+"\n"+drawnLine, "delay")
+	c.Config.Clients = 2
+	s, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(s.Trials, func(r trial.Result) bool { return r.Spec.DrawnFrom > 0 }) {
+		t.Error("a drawn trial of the corpus ran with other options")
+	}
+	if len(s.Matrix.Lost)+len(s.Matrix.New) > 0 || !s.Info.Adapted {
+		t.Errorf("facts are expected of other options: %+v, %+v", s.Matrix.Lost, s.Matrix.New)
+	}
+	c = remembering(t, cleanLine, "delay")
+	c.Config.Locks, c.Config.Store = []string{"setnx"}, t.TempDir()
+	if s, err = c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Config.Corpus, c.Config.Named, c.Config.Store = false, true, t.TempDir()
+	whole, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Trials) != len(whole.Trials) {
+		t.Errorf("a recipe without lines ran %d trials, want all %d", len(s.Trials), len(whole.Trials))
+	}
+}

@@ -1,0 +1,259 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/lockstorm/lockstorm/campaign/corpus"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/reports/story"
+	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/shrink"
+	"github.com/lockstorm/lockstorm/trial/worker"
+)
+
+// Saying is what this build says of a trial of the corpus.
+type Saying struct {
+	Line corpus.Line // as listed
+	// Facts, Remedies and Hash are as this build has them.
+	Facts    []string
+	Remedies []string
+	Hash     string
+	// Shrunk is false if Line.Minimal does not show the trial's flaw any more.
+	Shrunk bool
+	// Err says why the trial could not be run or judged.
+	Err error
+}
+
+// Difference is one way in which a build says something else than the list.
+type Difference struct {
+	What    string // "fact", "remedy", "minimal trial", "history" or "error"
+	Gone    bool   // the list has it, the build does not
+	Text    string
+	History bool // only the bytes of the history differ
+}
+
+// Differences compares what the build says with the list. Fact by fact: what the list has and the
+// build has not comes first.
+func (s Saying) Differences() (all []Difference) {
+	if s.Err != nil {
+		return []Difference{{What: "error", Text: s.Err.Error()}}
+	}
+	compare := func(what string, was, is []string) {
+		for _, text := range was {
+			if !slices.Contains(is, text) {
+				all = append(all, Difference{What: what, Gone: true, Text: text})
+			}
+		}
+		for _, text := range is {
+			if !slices.Contains(was, text) {
+				all = append(all, Difference{What: what, Text: text})
+			}
+		}
+	}
+	compare("fact", s.Line.Facts(), s.Facts)
+	compare("remedy", s.Line.Remedies, s.Remedies)
+	if !s.Shrunk {
+		all = append(all, Difference{What: "minimal trial", Gone: true, Text: "it does not show the flaw of the trial"})
+	}
+	if s.Line.Hash != "" && s.Line.Hash != s.Hash {
+		all = append(all, Difference{What: "history", Text: s.Hash, History: true})
+	}
+	return all
+}
+
+// Say runs every trial of the corpus c.Corpus of the chosen recipes and faults again, and returns what
+// this build says of each, in the order of the list. Nothing is stored. c.Config chooses recipes and
+// faults, and has default options otherwise. progress is called after each trial; nil = never. The
+// error is an input.Error if a line names something that does not exist.
+func (c Campaign) Say(ctx context.Context, progress func(done, all int)) ([]Saying, error) {
+	c.Config.Corpus = true
+	c.Config = c.Config.filled(c.Defaults)
+	if err := c.Config.check(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "lockstorm-corpus-")
+	if err != nil {
+		return nil, fmt.Errorf("corpus: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	pool := worker.NewPool(c.Testbed, c.Worker, c.Config.Parallel)
+	defer pool.Close()
+	specs, err := c.lines(ctx, pool, dir)
+	if err != nil {
+		return nil, err
+	}
+	var asked corpus.List
+	for _, l := range c.Corpus {
+		if _, ok := specs[l.Key()]; ok {
+			asked = append(asked, l)
+		}
+	}
+	all, done := make([]Saying, len(asked)), 0
+	numbers := make([]int, len(asked))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	var mu sync.Mutex
+	each(ctx, numbers, c.Config.Parallel, func(i int) {
+		s := say(ctx, pool, filepath.Join(dir, fmt.Sprint(i)), specs[asked[i].Key()], asked[i])
+		mu.Lock()
+		defer mu.Unlock()
+		all[i] = s
+		if done++; progress != nil {
+			progress(done, len(asked))
+		}
+	})
+	return all, ctx.Err()
+}
+
+// lines returns the specs of the chosen lines of the corpus. It runs the probes.
+func (c Campaign) lines(ctx context.Context, pool worker.Pool, dir string) (map[corpus.Key]trial.Spec, error) {
+	p := newPlanner(c.Config, c.Testbed)
+	var err error
+	if p.corpus, err = newMemory(c.Corpus, c.Config); err != nil {
+		return nil, err
+	}
+	cells, err := p.cells()
+	if err != nil {
+		return nil, err
+	}
+	cells = slices.DeleteFunc(cells, func(c plannedCell) bool { return p.corpus.of(c) == nil })
+	probes, err := p.probes(cells)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	var mu sync.Mutex
+	each(ctx, probes, c.Config.Parallel, func(j job) {
+		d, err := pool.Run(ctx, trial.Task{Spec: j.spec, Folder: filepath.Join(dir, trial.Folder(j.spec)), Probe: true, Drop: true}, nil)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && d.Trial.Err != "" {
+			err = errors.New(d.Trial.Err)
+		}
+		if err != nil {
+			failed = cmp.Or(failed, fmt.Errorf("probe %s (%s): %w", j.spec.Lock, j.spec.Workload, err))
+			return
+		}
+		p.seen[pair{j.spec.Lock, j.spec.Workload}] = d.Seen
+	})
+	if err := cmp.Or(failed, ctx.Err()); err != nil {
+		return nil, err
+	}
+	specs := map[corpus.Key]trial.Spec{}
+	for _, j := range probes {
+		specs[corpus.KeyOf(j.spec)] = j.spec
+	}
+	jobs, err := p.jobs(cells)
+	for _, j := range jobs {
+		specs[corpus.KeyOf(j.spec)] = j.spec
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, cell := range cells {
+		for _, l := range p.corpus.of(cell).lines {
+			if _, ok := specs[l.Key()]; !ok && slices.Contains(cell.workloads, l.Workload) {
+				return nil, input.Errorf("corpus %s: there is no such trial: %s: lockstorm corpus make writes the list anew", l.At(), l.Title())
+			}
+		}
+	}
+	for k := range specs {
+		if _, ok := p.corpus.lines[k]; !ok {
+			delete(specs, k)
+		}
+	}
+	return specs, nil
+}
+
+// say runs one trial, and its smallest version if the line has one.
+func say(ctx context.Context, pool worker.Pool, folder string, spec trial.Spec, l corpus.Line) Saying {
+	s := Saying{Line: l, Shrunk: true}
+	defer os.RemoveAll(folder)
+	d, err := pool.Run(ctx, trial.Task{Spec: spec, Folder: folder, Keep: true, Probe: l.Fault == nemesis.Undisturbed().Name}, nil)
+	if err == nil && d.Trial.Err != "" {
+		err = errors.New(d.Trial.Err)
+	}
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	d.Trial.Spec = spec
+	s.Facts, s.Hash = corpus.Facts(d.Trial), d.Trial.Hash[:min(corpus.HashDigits, len(d.Trial.Hash))]
+	record, err := trial.LoadRecord(folder)
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	s.Remedies = remediesOf(d.Trial, record)
+	if l.Minimal != nil {
+		s.Shrunk, s.Err = shrink.Stands(ctx, pool, d.Trial, *l.Minimal, folder+"-minimal")
+	}
+	return s
+}
+
+// remediesOf returns what the story of the trial's first finding offers.
+func remediesOf(t trial.Result, r trial.Record) []string {
+	recipe, _ := locks.ByID(t.Spec.Lock)
+	f, ok := story.FocusOn(story.Trial{Verdicts: t.Verdicts, Declared: recipe.Flaws, Evidence: r.Evidence})
+	if !ok {
+		return nil
+	}
+	return story.Tell(f).Remedies
+}
+
+// SayRecorded judges a trial that is stored in a folder, from its files alone.
+func SayRecorded(ctx context.Context, folder string, l corpus.Line) Saying {
+	s := Saying{Line: l, Shrunk: true}
+	record, err := trial.LoadJudged(folder)
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	t, err := trial.Judge(ctx, record)
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	s.Facts, s.Remedies = corpus.Facts(t), remediesOf(t, record)
+	return s
+}
+
+// Record returns the line of a corpus.RecordedList in the directory dir for the trial stored in folder.
+func Record(ctx context.Context, folder, dir string) ([]byte, error) {
+	s := SayRecorded(ctx, folder, corpus.Line{})
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	record, err := trial.LoadRecord(folder)
+	if err != nil {
+		return nil, err
+	}
+	if record.Spec == nil {
+		return nil, input.Errorf("%s: expected a trial that a run of Lockstorm stored, with its %s", folder, trial.SpecFile)
+	}
+	path, err := filepath.Rel(dir, folder)
+	if err != nil {
+		return nil, input.Errorf("%s: %w", folder, err)
+	}
+	t := *record.Spec
+	r := corpus.Recorded{Folder: filepath.ToSlash(path), Line: corpus.Line{Lock: t.Lock, Fault: t.Fault, Workload: t.Workload, Schedule: t.Schedule, For: s.Facts, Remedies: s.Remedies}}
+	if !t.Named() {
+		r.Line.Trial = t.Trial
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("corpus: encode %s: %w", folder, err)
+	}
+	return append(text, '\n'), nil
+}
