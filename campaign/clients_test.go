@@ -65,10 +65,11 @@ func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 	tb, c := onProcesses(t)
 	for fault, test := range tests {
 		if testing.Short() && fault != "client-pause" {
-			continue // trials on real time are slow; without -short, all run
+			continue // trials on real time are slow; make thorough runs all
 		}
 		for _, as := range []string{trial.Processes, trial.Goroutines} {
 			t.Run(fault+" "+as, func(t *testing.T) {
+				t.Parallel() // most of the time is spent waiting
 				c := c
 				c.ClientsAs = as
 				found, unhit := false, fault != "none" // on a busy machine, a fault may hit nothing in a trial
