@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -121,19 +122,15 @@ func matching(what, c string, offered, groups []string) ([]string, error) {
 	return found, nil
 }
 
-// Nearest returns up to three offered names, joined by "or", most similar first (by edit distance).
+// Nearest returns up to three offered names, joined by "or", most similar first: by edit distance, then by
+// length.
 // It leaves out names that are much less similar than the first.
 func Nearest(name string, offered []string) string {
 	sorted := slices.Clone(offered)
 	near := func(o string) float64 { return levenshtein.Match(name, o, nil) }
+	unlike := func(o string) int { return max(len(o)-len(name), len(name)-len(o)) }
 	slices.SortStableFunc(sorted, func(a, b string) int {
-		switch x, y := near(a), near(b); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+		return cmp.Or(-cmp.Compare(near(a), near(b)), cmp.Compare(unlike(a), unlike(b)))
 	})
 	best := sorted[:min(3, len(sorted))]
 	for i, o := range best {

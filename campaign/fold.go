@@ -97,7 +97,9 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 		return
 	}
 	m.Finished += min(count(trial.Spec.Named), p.Named)
-	drawn := info.drawnOf(p)
+	probed := p
+	probed.Workloads = slices.DeleteFunc(slices.Clone(p.Workloads), func(w string) bool { return unprobed[pair{p.Lock, w}] })
+	drawn := info.drawnOf(probed)
 	m.Planned += drawn
 	m.Finished += min(count(func(s trial.Spec) bool { return !s.Named() && !unprobed[pair{p.Lock, s.Workload}] }), drawn)
 }

@@ -27,6 +27,8 @@ func (a *app) corpusCommand() *cobra.Command {
 		Long: `The corpus is a list of trials that taught something: for each flaw of each recipe
 under each fault, and for each verdict, a trial that shows it. lockstorm run begins
 with these trials.`,
+		Example: `  lockstorm corpus diff
+  lockstorm corpus make --locks my-new-recipe`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -145,7 +147,7 @@ verdict, cause, broken assumption, remedy, smallest trial. It also judges the
 trials that were recorded on real Redis, from their files. It exits with 1 if
 anything differs but the bytes of histories.`,
 		Example: `  lockstorm corpus diff
-  lockstorm corpus diff --locks 'redlock*' --faults client-pause --histories`,
+  lockstorm corpus diff --locks 'redlock*' --histories`,
 		Args: expectArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Locks, c.Faults = strings.Split(chosen, ","), strings.Split(faults, ",")
@@ -224,8 +226,9 @@ func (a *app) corpusRecordCommand() *cobra.Command {
 		Short: "Add stored trials, such as those of real Redis, to what diff judges",
 		Long: `Record writes a line for each trial into ` + corpus.RecordedList + `, with what this
 build says of the trial. Diff judges these trials from their files.`,
-		Example: `  lockstorm corpus record campaign/corpus/recorded/set-nx-px-failover`,
-		Args:    expectArgs(1, -1, "the folders of stored trials"),
+		Example: `  lockstorm corpus record DIR
+  lockstorm corpus record docs/counterexamples/*`,
+		Args: expectArgs(1, -1, "the folders of stored trials"),
 		RunE: func(cmd *cobra.Command, folders []string) error {
 			var text []byte
 			for _, folder := range folders {
