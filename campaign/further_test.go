@@ -27,7 +27,7 @@ func searched(t *testing.T, rounds int, change func(*Config), quiet ...int) Stor
 	t.Helper()
 	c := DefaultConfig()
 	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
-	c.Locks, c.Faults, c.Workloads = []string{"set-nx-px", "redlock"}, []string{"none", "delay", "reset"}, []string{"mutex"}
+	c.Locks, c.Faults, c.Workloads = []string{"set-nx-px", "setnx"}, []string{"none", "delay", "reset"}, []string{"mutex"}
 	c.Trials, c.Parallel, c.Budget = 1, 1, time.Hour
 	change(&c)
 	s, err := Campaign{Config: c, Testbed: sim.New(), over: func(k int) bool { return k >= c.Trials+rounds }, quiet: append(quiet, 0)[0]}.Run(t.Context())
@@ -42,7 +42,7 @@ func searched(t *testing.T, rounds int, change func(*Config), quiet ...int) Stor
 func TestFurtherTrialsCountLikePlannedOnes(t *testing.T) {
 	const rounds = 11
 	planned := shardRun(t, func(c *Config) {
-		c.Locks, c.Faults, c.Named, c.Trials = []string{"set-nx-px", "redlock"}, []string{"none", "delay", "reset"}, false, 1+rounds
+		c.Locks, c.Faults, c.Named, c.Trials = []string{"set-nx-px", "setnx"}, []string{"none", "delay", "reset"}, false, 1+rounds
 	})
 	s := searched(t, rounds, func(*Config) {})
 	again, err := Load(s.Dir)

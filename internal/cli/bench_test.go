@@ -26,7 +26,6 @@ func benchOf(t *testing.T, more ...string) bench.Report {
 }
 
 func TestBenchMeasuresLocksBesideTheBaseline(t *testing.T) {
-	skipInShort(t)
 	r := benchOf(t)
 	var ids []string
 	figures := map[string]map[string]bench.Figure{}

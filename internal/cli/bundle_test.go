@@ -22,7 +22,6 @@ var (
 
 // TestEveryLinkOfABundleWorks: the archive has all files that its pages link to.
 func TestEveryLinkOfABundleWorks(t *testing.T) {
-	skipInShort(t)
 	store := storeOfOne(t, "1")
 	to := filepath.Join(t.TempDir(), "campaign.zip")
 	code, stdout, stderr := lockstorm(t, "report", "--all", "--bundle", to, filepath.Join(store, "latest"))
@@ -76,7 +75,6 @@ func TestEveryLinkOfABundleWorks(t *testing.T) {
 }
 
 func TestTheSameCampaignGivesTheSameBundle(t *testing.T) {
-	skipInShort(t)
 	store, dir := storeOfOne(t, "1"), t.TempDir()
 	var all [2]string
 	for i := range all {
@@ -97,7 +95,6 @@ func TestTheSameCampaignGivesTheSameBundle(t *testing.T) {
 
 // TestReportOfTwoTellsWhatChanged compares a campaign with itself, and with another campaign.
 func TestReportOfTwoTellsWhatChanged(t *testing.T) {
-	skipInShort(t)
 	first := filepath.Join(storeOfOne(t, "1"), "latest")
 	code, stdout, stderr := lockstorm(t, "report", first, first)
 	if code != 0 || !strings.HasSuffix(stdout, "\n2 cells in both, 2 of them the same\n") {
@@ -118,7 +115,6 @@ func TestReportOfTwoTellsWhatChanged(t *testing.T) {
 
 // TestABundleReplacesOnlyABundle: a forgotten or mistyped path destroys no other file.
 func TestABundleReplacesOnlyABundle(t *testing.T) {
-	skipInShort(t)
 	store := storeOfOne(t, "1")
 	latest := filepath.Join(store, "latest")
 	notes := file(t, "notes.txt", "of mine")

@@ -300,7 +300,6 @@ func TestTimelinesAreDrawn(t *testing.T) {
 
 // The verdict on exclusion is the same for a trial and for its exports.
 func TestATrialExportedAndReadAgainIsJudgedAlike(t *testing.T) {
-	skipInShort(t)
 	seen := map[checker.Result]bool{}
 	for _, trial := range []struct{ lock, fault, model string }{
 		{"setnx-expire", "client-pause", "mutex"},

@@ -14,7 +14,6 @@ import (
 // TestCheckSaysWhatVouchesForTheFiles: check says, on stderr and in JSON, whether the files are as
 // the run judged them, were changed since, or lack their verdict.
 func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
-	skipInShort(t)
 	tests := []struct {
 		name   string
 		spoil  func(folder string) error

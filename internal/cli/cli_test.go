@@ -40,17 +40,6 @@ func lockstormIn(t *testing.T, environment map[string]string, args ...string) (c
 	return code, out.String(), errs.String()
 }
 
-// skipInShort skips, with -short, a test that runs whole campaigns, one after the other. With the race
-// detector most of that time goes into drawing their plots, which the tests of package reports check
-// with it, as those of campaign, trial/shrink and trial/worker check trials. scripts/test runs the test again
-// without -short and without the race detector.
-func skipInShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: this runs and draws whole campaigns; make test runs it without the race detector")
-	}
-}
-
 // file writes a file into a new directory of the test, and returns the file's path.
 func file(t *testing.T, name, text string) string {
 	t.Helper()

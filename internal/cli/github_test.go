@@ -76,7 +76,6 @@ func TestTheSummaryOfAStepIsBounded(t *testing.T) {
 // TestGitHubIsToldOnlyThere runs a campaign with and without the environment variables of GitHub
 // Actions.
 func TestGitHubIsToldOnlyThere(t *testing.T) {
-	skipInShort(t)
 	summary := filepath.Join(t.TempDir(), "summary.md")
 	for there, environment := range map[bool]map[string]string{false: nil, true: {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": summary}} {
 		code, stdout, stderr := lockstormIn(t, environment, "run", "--locks", "setnx", "--faults", "client-crash", "--named-only", "--expect", "--shrink", "0", "--store", filepath.Join(t.TempDir(), "s"))

@@ -111,9 +111,6 @@ func prepared(t *testing.T) {
 // docs/recipes.md by TestCommandsOfTheRecipesPageShowTheirFlaws, and docs/libraries.md by
 // scripts/test-examples, because the commands of docs/libraries.md need another program.
 func TestCommandsOfPagesAreAccepted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: make test runs the pages' commands once, without the race detector")
-	}
 	var all []command
 	for _, page := range pages(t) {
 		if page != "docs/recipes.md" && page != "docs/libraries.md" {

@@ -215,9 +215,6 @@ var flawsLine = regexp.MustCompile(`(?m)^\t\tFlaws: flaws\(.*\),$`)
 // docs/contributing-a-fault.md write, together with the packages to which the files belong. The
 // test adds the flaws of step 4 to the recipe.
 func TestExamplesOfContributingCompile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: this compiles the program anew; make test does so once")
-	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 )
 
 func TestReplaySaysWhenTheViolationBecameCertain(t *testing.T) {
-	skipInShort(t)
 	out := t.TempDir()
 	trial := []string{"replay", "--lock", "set-nx-px", "--fault", "client-pause", "--workload", "mutex", "--schedule", "touch-1of2", "--decided", "2"}
 	code, stdout, stderr := lockstorm(t, append(trial, "--out", out)...)

@@ -73,7 +73,6 @@ func flagValue(command []string, flag string) string {
 const drawn = "--named=false"
 
 func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
-	skipInShort(t)
 	dir, cell := simulated(t, drawn)
 	command := strings.Fields(strings.ReplaceAll(cell.Replay, "'", ""))[1:]
 	// A run prints the trial's command without the hash, which comes from the stored files.
@@ -114,7 +113,6 @@ func TestReplayGivesTheStoredHistoryAgain(t *testing.T) {
 }
 
 func TestReplayOfANamedScheduleIsTheSameWhateverTheSeed(t *testing.T) {
-	skipInShort(t)
 	dir, cell := simulated(t)
 	command := strings.Fields(cell.Replay)[1:]
 	schedule := flagValue(command, "--schedule")
@@ -145,7 +143,6 @@ func TestReplayOfANamedScheduleIsTheSameWhateverTheSeed(t *testing.T) {
 }
 
 func TestReplaySaysWhenTheStoredFilesAreNotWhatWasJudged(t *testing.T) {
-	skipInShort(t)
 	dir, _ := simulated(t)
 	path := filepath.Join(dir, trial.HistoryFile)
 	whole, err := os.ReadFile(path)
@@ -185,7 +182,6 @@ func TestReplayTakesAWorkloadThatSuits(t *testing.T) {
 }
 
 func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
-	skipInShort(t)
 	dir, _ := simulated(t)
 	out := filepath.Join(t.TempDir(), "again")
 	code, stdout, stderr := lockstorm(t, "replay", dir, "--out", out, "--json")

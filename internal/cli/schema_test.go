@@ -62,7 +62,6 @@ func validates(schema *jsonschema.Schema, text []byte) error {
 
 // TestMatrixJSONIsAsItsSchemaSays validates the output of run, which equals the stored matrix.
 func TestMatrixJSONIsAsItsSchemaSays(t *testing.T) {
-	skipInShort(t)
 	schema := matrixSchema(t)
 	code, stdout, stderr := lockstorm(t, "run", "--locks", "set-nx-px,setnx,redlock", "--faults", "none,client-pause,failover", "--trials", "1", "--shrink", "50", "--store", filepath.Join(t.TempDir(), "s"), "--json")
 	if code != 0 {

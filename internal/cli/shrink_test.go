@@ -13,7 +13,6 @@ import (
 // TestACounterexampleIsStoredShrunk checks that the violated trial of a cell is stored with a
 // smaller one. The smaller trial has a story and a timeline, and replays with its hash.
 func TestACounterexampleIsStoredShrunk(t *testing.T) {
-	skipInShort(t)
 	store := t.TempDir()
 	if code, _, stderr := lockstorm(t, "run", "--locks", "set-nx-ex", "--faults", "delay", "--workloads", "mutex", "--named=false", "--trials", "1", "--store", store, "--shrink", "100000"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -56,7 +55,6 @@ func TestACounterexampleIsStoredShrunk(t *testing.T) {
 }
 
 func TestWhatIsNotShrunkSaysWhy(t *testing.T) {
-	skipInShort(t)
 	store := t.TempDir()
 	lockstorm(t, "run", "--locks", "set-nx-ex", "--faults", "delay", "--workloads", "mutex", "--named=false", "--trials", "1", "--store", store, "--shrink", "1")
 	s, err := campaign.Load(filepath.Join(store, campaign.Latest))

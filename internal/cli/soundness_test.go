@@ -11,7 +11,7 @@ import (
 // unknown flaw. docs/soundness.md has the result of a long run of the same command.
 func TestNothingIsAccusedWhereNoFlawIsDeclared(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: this runs some thousand trials; make test runs it without the race detector")
+		t.Skip("long: make thorough runs it")
 	}
 	code, stdout, stderr := lockstorm(t, "run", "--clean", "--expect", "--json", "--duration", "2s", "--trials", "6", "--store", t.TempDir())
 	var m campaign.Matrix

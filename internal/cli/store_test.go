@@ -11,7 +11,6 @@ import (
 )
 
 func TestStoreListsAndRemovesCampaigns(t *testing.T) {
-	skipInShort(t)
 	store := t.TempDir()
 	for range 2 {
 		if code, _, errs := lockstorm(t, "run", "--locks", "set-nx-px", "--faults", "none", "--workloads", "mutex", "--trials", "1", "--duration", "50ms", "--store", store); code != 0 {

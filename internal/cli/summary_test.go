@@ -152,7 +152,6 @@ func TestTheCommandLineWithOtherLocksKeepsTheRest(t *testing.T) {
 }
 
 func TestNothingIsWiderThanTheColumnsThatThePipeIsTold(t *testing.T) {
-	skipInShort(t)
 	t.Chdir(t.TempDir())
 	store := "s"
 	fits := func(what, text string) {

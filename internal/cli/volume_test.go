@@ -10,7 +10,6 @@ import (
 
 // TestQuietCommandsTellOnlyWhatIsNotAsExpected also checks that --quiet keeps the exit codes.
 func TestQuietCommandsTellOnlyWhatIsNotAsExpected(t *testing.T) {
-	skipInShort(t)
 	dir, _ := simulated(t)
 	store := filepath.Join(t.TempDir(), "s")
 	for _, c := range []struct {
@@ -31,7 +30,6 @@ func TestQuietCommandsTellOnlyWhatIsNotAsExpected(t *testing.T) {
 }
 
 func TestVerboseRunsTellEachTrial(t *testing.T) {
-	skipInShort(t)
 	code, _, stderr := lockstorm(t, "run", "--locks", "setnx", "--faults", "client-crash", "--named-only", "--shrink", "0", "--store", filepath.Join(t.TempDir(), "s"), "--verbose")
 	if n := strings.Count(stderr, "setnx under client-crash, "); code != 0 || n < 5 || !strings.Contains(stderr, "bug: setnx under client-crash: liveness by no-expiry: ") {
 		t.Errorf("exit code %d, %d trials are told:\n%s", code, n, stderr)

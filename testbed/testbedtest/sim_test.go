@@ -1,4 +1,4 @@
-package sim_test
+package testbedtest_test
 
 import (
 	"testing"
@@ -8,9 +8,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 
-func TestSimKeepsWhatTestbedsPromise(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: with the race detector this takes minutes; make test runs it without")
-	}
+// The test is not in package sim, since scripts/test runs that package with the race detector, which would
+// make it last for minutes.
+func TestTheSimulationKeepsWhatTestbedsPromise(t *testing.T) {
 	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return sim.New() })
 }
