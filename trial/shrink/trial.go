@@ -138,7 +138,9 @@ func (m *minimizer) minimize(ctx, budget context.Context) (t trial.Result, err e
 type trialsUsed int
 
 // Error implements error.
-func (n trialsUsed) Error() string { return fmt.Sprintf("the budget of %d %s was used up", int(n), wording.Plural(int(n), "trial")) }
+func (n trialsUsed) Error() string {
+	return fmt.Sprintf("the budget of %d %s was used up", int(n), wording.Plural(int(n), "trial"))
+}
 
 // scratch returns the folder for trials of the search.
 func (m *minimizer) scratch() string { return filepath.Clean(m.folder) + ".part" }
