@@ -221,6 +221,18 @@ func (p *planner) selected(c *plannedCell, lists [][]trial.Spec) ([][]trial.Spec
 	return append(lists, others[:n]), nil
 }
 
+// MostTelling sorts the trials of a lock that the program's corpus does not have: first the named schedules
+// that taught most across the recipes of the corpus, then the other named schedules in their order, then
+// drawn trials. The error is the corpus's (corpus.Builtin).
+func MostTelling(specs []trial.Spec) error {
+	list, err := corpus.Builtin()
+	if err != nil {
+		return err
+	}
+	(&memory{rank: ranked(list)}).sort(specs)
+	return nil
+}
+
 // sort puts the named trials of a recipe without lines in the order of rank; those that the corpus
 // does not have come last, in their own order.
 func (m *memory) sort(specs []trial.Spec) {

@@ -72,6 +72,11 @@ func TestTheCorpusRunsFirstAndThenWhatItDoesNotKnow(t *testing.T) {
 			t.Errorf("%d trials count for the bound, want those of this seed only: %d", cell.Drawn(), otherDrawn)
 		}
 	}
+	for _, r := range s.Trials {
+		if line := replay(s.Info, r); taken(r.Spec) && !strings.Contains(line, "--seed 777 --trial 3") {
+			t.Errorf("%s is replayed by %s", r.Spec.Title(), line)
+		}
+	}
 	if s.Matrix.Interrupted || s.Matrix.Planned != s.Matrix.Finished {
 		t.Errorf("%d of %d planned trials finished", s.Matrix.Finished, s.Matrix.Planned)
 	}

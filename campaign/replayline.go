@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -26,7 +27,7 @@ func replay(info Info, t trial.Result) string {
 	if s.Named() {
 		words = append(words, "--schedule", s.Schedule)
 	} else {
-		words = append(words, "--seed", strconv.FormatUint(info.Config.Seed, 10), count, strconv.Itoa(k))
+		words = append(words, "--seed", strconv.FormatUint(cmp.Or(s.DrawnFrom, info.Config.Seed), 10), count, strconv.Itoa(k))
 	}
 	words = append(words, info.Config.flags()...)
 	words = append(words, info.Config.TestbedFlags...)

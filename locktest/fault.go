@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -31,6 +32,9 @@ func (s *session) fault(ctx context.Context, fault string) (FaultResult, error) 
 	if lack != nil {
 		f.NotTested = lack.Words()
 		return f, nil
+	}
+	if err := campaign.MostTelling(specs); err != nil { // the budget may end before the last trial
+		return f, fmt.Errorf("locktest: %w", err)
 	}
 	specs = s.sample(specs)
 	done, err := s.run(ctx, specs, false, end)
@@ -56,13 +60,25 @@ func (s *session) fault(ctx context.Context, fault string) (FaultResult, error) 
 	return f, err
 }
 
-// sample drops three of four named trials if Options.Short is set.
+// sample drops the last three quarters of the named trials if Options.Short is set.
 func (s *session) sample(specs []trial.Spec) []trial.Spec {
 	if !s.Short {
 		return specs
 	}
-	const stride = 4
-	return slices.DeleteFunc(slices.Clone(specs), func(t trial.Spec) bool { return t.Named() && t.Trial%stride != 0 })
+	named := 0
+	for _, t := range specs {
+		if t.Named() {
+			named++
+		}
+	}
+	const part = 4
+	kept := 0
+	return slices.DeleteFunc(slices.Clone(specs), func(t trial.Spec) bool {
+		if t.Named() {
+			kept++
+		}
+		return t.Named() && kept > (named+part-1)/part
+	})
 }
 
 // fold counts the results of the trials. It returns the worst trial with a flaw for which the lock is

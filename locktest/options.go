@@ -41,7 +41,7 @@ type Options struct {
 	// budget cuts off. Shrinking takes up to a quarter of the budget in addition. Run lowers a
 	// larger budget to 45 % of the time left until the test's deadline (go test -timeout).
 	Budget time.Duration
-	// Short runs one in four of the named trials and at most one random trial per fault and
+	// Short runs, of the named trials, the quarter that taught most of other locks, and at most one random trial per fault and
 	// workload. Run sets Short under go test -short.
 	Short bool
 
