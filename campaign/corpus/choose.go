@@ -165,9 +165,7 @@ func (c *cover) pruned() (lines List) {
 	}
 	for _, o := range slices.Backward(kept) { // the cheapest trial that shows a fact is kept for it
 		l := o.Line
-		for _, text := range o.Facts {
-			l.Also = append(l.Also, text)
-		}
+		l.Also = append(l.Also, o.Facts...)
 		for _, f := range o.facts {
 			if !owner[f] {
 				owner[f] = true
