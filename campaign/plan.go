@@ -326,13 +326,17 @@ func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 	return append(inTurn(named), inTurn(drawn)...), nil
 }
 
-// inTurn returns the first trial of each list, then the second of each, and so on.
+// inTurn returns the first trial of each list, then the second of each, and so on. It leaves out empty
+// specs.
 func inTurn(lists [][]trial.Spec) (jobs []job) {
 	for k, more := 0, true; more; k++ {
 		more = false
 		for _, specs := range lists {
-			if k < len(specs) {
-				jobs, more = append(jobs, job{spec: specs[k]}), true
+			if k >= len(specs) {
+				continue
+			}
+			if more = true; specs[k].Lock != "" {
+				jobs = append(jobs, job{spec: specs[k]})
 			}
 		}
 	}
@@ -383,6 +387,7 @@ func (p *planner) drawn(c *plannedCell) (lists [][]trial.Spec, err error) {
 		for _, k := range ks {
 			c.own++
 			if c.fault.Undisturbed && k == 0 {
+				specs = append(specs, trial.Spec{}) // its turn has passed
 				continue
 			}
 			s, _, err := p.trial(*c, w, k)
