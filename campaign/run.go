@@ -383,7 +383,7 @@ func (r *run) finish(ctx context.Context) error {
 	if err == nil && r.sink != nil {
 		err = r.report(context.WithoutCancel(ctx)) // an interrupted campaign is reported too
 	}
-	if err == nil && !r.info.Interrupted {
+	if err == nil && !r.info.Interrupted && !r.Config.Shard.Part() { // other shards may have all trials
 		err = r.result.Matrix.testsSomething()
 	}
 	return cmp.Or(r.err, err) // r.err came first and may have caused err: a full disk makes everything fail

@@ -152,7 +152,7 @@ func (p played) wants(t *testing.T, j judgment) {
 func TestALockIsJudged(t *testing.T) {
 	for scene, want := range judgments() {
 		var flags []string
-		if testing.Short() && !slices.Contains([]string{"brief", "budget", "lostWakeup"}, scene) {
+		if testing.Short() && !slices.Contains([]string{"brief", "budget", "counted", "lostWakeup"}, scene) {
 			flags = []string{"-test.short"}
 		}
 		t.Run(scene, func(t *testing.T) { play(t, scene, t.TempDir(), flags...).wants(t, want) })

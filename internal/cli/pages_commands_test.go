@@ -138,7 +138,7 @@ func TestCommandsOfPagesAreAccepted(t *testing.T) {
 			}
 			var code int
 			var stderr string
-			if slices.Contains([]string{"run", "bench", "serve", "shrink", "clean", "merge", "store"}, args[0]) || slices.Contains(args, "process") {
+			if slices.Contains([]string{"run", "bench", "serve", "shrink", "clean", "merge", "store", "corpus"}, args[0]) || slices.Contains(args, "process") {
 				code, stderr = interruptedAtOnce(t, args...)
 			} else {
 				code, _, stderr = lockstorm(t, args...)
