@@ -23,7 +23,7 @@ import (
 func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
 	t.Helper()
 	store := t.TempDir()
-	args := []string{"run", "--locks", "exists-set", "--faults", "client-pause", "--workloads", "mutex", "--thorough", "--trials", "1", "--store", store, "--json"}
+	args := []string{"run", "--locks", "exists-set", "--faults", "client-pause", "--workloads", "mutex", "--trials", "1", "--store", store, "--json"}
 	code, stdout, stderr := lockstorm(t, append(args, flags...)...)
 	var m campaign.Matrix
 	if err := json.Unmarshal([]byte(stdout), &m); err != nil || code != campaign.ExitExpected || len(m.Cells) != 1 {
@@ -182,7 +182,7 @@ func TestReplayTakesAWorkloadThatSuits(t *testing.T) {
 }
 
 func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
-	dir, _ := simulated(t)
+	dir, _ := simulated(t, "--thorough")
 	out := filepath.Join(t.TempDir(), "again")
 	code, stdout, stderr := lockstorm(t, "replay", dir, "--out", out, "--json")
 	var r replayed
