@@ -167,7 +167,7 @@ func BenchmarkScaling(b *testing.B) {
 	workers := [3]worker.Pool{1: worker.NewPool(nil, []string{os.Args[0]}, 1), 2: worker.NewPool(nil, []string{os.Args[0]}, 2)}
 	run := func(n int, trials []trial.Spec) {
 		started := time.Now()
-		each(b.Context(), trials, n, func(s trial.Spec) {
+		each(b.Context(), trials, n, func(_ int, s trial.Spec) {
 			if _, err := workers[n].Run(b.Context(), trial.Task{Spec: s, Folder: filepath.Join(dir, fmt.Sprint(n), trial.Folder(s))}, nil); err != nil {
 				b.Error(err)
 			}

@@ -195,12 +195,12 @@ func (r *run) search(ctx context.Context, cells []plannedCell) error {
 // have smaller numbers.
 func (i Info) furtherFrom() int {
 	if i.Config.Corpus {
-		return firstFurther
+		return max(firstFurther, i.Config.Trials)
 	}
 	return i.Config.Trials
 }
 
-// firstFurther is furtherFrom in a campaign whose corpus says how many trials are drawn.
+// firstFurther is the least furtherFrom of a campaign whose corpus says how many trials are drawn.
 const firstFurther = 1000
 
 // leastQuiet is the number of further trials without a new behaviour after which a cell rests.
@@ -261,7 +261,7 @@ const leastBatch = 200
 // batch runs jobs until ctx ends or over returns true. It returns the finished trials in the order
 // of orderOf.
 func (r *run) batch(ctx context.Context, jobs []job, over func(k int) bool) (all []trial.Done) {
-	each(ctx, jobs, r.Config.Parallel, func(j job) {
+	each(ctx, jobs, r.Config.Parallel, func(_ int, j job) {
 		if over(j.spec.Trial) || r.failed() {
 			return
 		}

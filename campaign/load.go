@@ -90,7 +90,7 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 	if err := s.Matrix.reportMinimals(ctx, s.Dir, sink); err != nil {
 		return err
 	}
-	if err := sink.Done(ctx, s.Matrix); err != nil {
+	if err := sink.Done(ctx, s); err != nil {
 		return fmt.Errorf("report the campaign: %w", err)
 	}
 	return nil

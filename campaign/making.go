@@ -86,18 +86,21 @@ func (m *making) Trial(_ context.Context, t trial.Result) error {
 }
 
 // Done implements Sink.
-func (m *making) Done(context.Context, Matrix) error { return nil }
+func (m *making) Done(context.Context, Stored) error { return nil }
 
-// askForDraws sets Line.Draw in cells whose fault often hits nothing.
+// askForDraws sets Line.Draw in cells without a violation whose fault sometimes hits nothing.
 func (m *making) askForDraws(list corpus.List) {
+	violated := map[cellFlaw]bool{}
+	for _, l := range list {
+		at := cellFlaw{lock: l.Lock, fault: l.Fault}
+		violated[at] = violated[at] || slices.ContainsFunc(l.Facts(), corpus.IsFlaw)
+	}
 	for i, l := range list {
-		n := m.draws[cellFlaw{lock: l.Lock, fault: l.Fault}]
-		if n[1] == 0 {
-			continue
-		}
-		const exercised, spare = 60, 1.1
-		if draw := int(math.Ceil(exercised * spare * float64(n[0]) / float64(n[1]))); float64(n[1]) < 0.95*float64(n[0]) {
-			list[i].Draw = draw
+		at := cellFlaw{lock: l.Lock, fault: l.Fault}
+		drawn, decided := m.draws[at][0], m.draws[at][1]
+		if !violated[at] && 0 < decided && decided < drawn {
+			const spare = 1.1
+			list[i].Draw = int(math.Ceil(cleanDrawn * spare * float64(drawn) / float64(decided)))
 		}
 	}
 }
@@ -146,14 +149,10 @@ func (c Campaign) finish(ctx context.Context, pool worker.Pool, m *making, list 
 	for _, i := range m.headlines(list) {
 		headline[i] = true
 	}
-	numbers := make([]int, len(list))
-	for i := range numbers {
-		numbers[i] = i
-	}
 	var mu sync.Mutex
 	var failed error
-	each(ctx, numbers, c.Config.Parallel, func(i int) {
-		l, folder := list[i], filepath.Join(dir, fmt.Sprint(i))
+	each(ctx, list, c.Config.Parallel, func(i int, l corpus.Line) {
+		folder := filepath.Join(dir, fmt.Sprint(i))
 		if headline[i] {
 			l.Minimal = before[l.Key()]
 		}

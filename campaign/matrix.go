@@ -143,8 +143,8 @@ type Sink interface {
 	// time. If t.Dir names a folder, the folder holds the trial's evidence; else there is nothing to
 	// show.
 	Trial(ctx context.Context, t trial.Result) error
-	// Done is called once, after the last trial.
-	Done(ctx context.Context, m Matrix) error
+	// Done is called once, after the last trial, with the campaign as it is stored.
+	Done(ctx context.Context, s Stored) error
 }
 
 // Exit codes, as in Jepsen.

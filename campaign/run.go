@@ -222,34 +222,11 @@ func (r *run) saveInfo() error {
 
 // pool runs jobs in order, parallel at a time, until ctx ends or the campaign fails.
 func (r *run) pool(ctx context.Context, jobs []job, parallel int) {
-	each(ctx, jobs, parallel, func(j job) {
+	each(ctx, jobs, parallel, func(_ int, j job) {
 		if !r.failed() {
 			r.trial(j)
 		}
 	})
-}
-
-// each calls do for every value in order, parallel at a time, until ctx ends.
-func each[T any](ctx context.Context, values []T, parallel int, do func(T)) {
-	queue := make(chan T)
-	var workers sync.WaitGroup
-	for range min(parallel, len(values)) {
-		workers.Go(func() {
-			for v := range queue {
-				if ctx.Err() == nil {
-					do(v)
-				}
-			}
-		})
-	}
-	for _, v := range values {
-		select {
-		case queue <- v:
-		case <-ctx.Done():
-		}
-	}
-	close(queue)
-	workers.Wait()
 }
 
 // failed says whether the store, a worker or the sink has failed.
@@ -394,7 +371,7 @@ func (r *run) report(ctx context.Context) error {
 	if err := r.result.Matrix.reportMinimals(ctx, r.store.dir, r.sink); err != nil {
 		return err
 	}
-	if err := r.sink.Done(ctx, r.result.Matrix); err != nil {
+	if err := r.sink.Done(ctx, r.result); err != nil {
 		return fmt.Errorf("report the campaign: %w", err)
 	}
 	return nil

@@ -41,7 +41,7 @@ func (s *tally) Trial(_ context.Context, t trial.Result) error {
 	return s.fail
 }
 
-func (s *tally) Done(context.Context, Matrix) error { s.done++; return nil }
+func (s *tally) Done(context.Context, Stored) error { s.done++; return nil }
 
 // inBubble runs a campaign on virtual time.
 func inBubble(t *testing.T, c Campaign, then func(t *testing.T, s Stored, err error)) {

@@ -62,12 +62,8 @@ func (r *run) repeat(ctx context.Context) {
 	again := make([]repetition, len(r.sample))
 	if len(r.sample) > 0 && ctx.Err() == nil && !r.failed() {
 		r.workers.Renew()
-		numbers := make([]int, len(r.sample))
-		for i := range numbers {
-			numbers[i] = i
-		}
-		each(ctx, numbers, r.Config.Parallel, func(i int) {
-			d, err := r.compare(ctx, r.sample[i])
+		each(ctx, r.sample, r.Config.Parallel, func(i int, t trial.Result) {
+			d, err := r.compare(ctx, t)
 			again[i] = repetition{true, d, err}
 		})
 	}

@@ -99,13 +99,9 @@ func (c Campaign) Say(ctx context.Context, progress func(done, all int)) ([]Sayi
 		}
 	}
 	all, done := make([]Saying, len(asked)), 0
-	numbers := make([]int, len(asked))
-	for i := range numbers {
-		numbers[i] = i
-	}
 	var mu sync.Mutex
-	each(ctx, numbers, c.Config.Parallel, func(i int) {
-		s := say(ctx, pool, filepath.Join(dir, fmt.Sprint(i)), specs[asked[i].Key()], asked[i])
+	each(ctx, asked, c.Config.Parallel, func(i int, l corpus.Line) {
+		s := say(ctx, pool, filepath.Join(dir, fmt.Sprint(i)), specs[l.Key()], l)
 		mu.Lock()
 		defer mu.Unlock()
 		all[i] = s
@@ -134,7 +130,7 @@ func (c Campaign) lines(ctx context.Context, pool worker.Pool, dir string) (map[
 	}
 	var failed error
 	var mu sync.Mutex
-	each(ctx, probes, c.Config.Parallel, func(j job) {
+	each(ctx, probes, c.Config.Parallel, func(_ int, j job) {
 		d, err := pool.Run(ctx, trial.Task{Spec: j.spec, Folder: filepath.Join(dir, trial.Folder(j.spec)), Probe: true, Drop: true}, nil)
 		mu.Lock()
 		defer mu.Unlock()

@@ -19,7 +19,7 @@ func (r *run) shrink(ctx context.Context) {
 	}
 	trials := r.counterexamples()
 	r.shrunk(0, len(trials))
-	each(ctx, trials, r.Config.Parallel, func(t trial.Result) {
+	each(ctx, trials, r.Config.Parallel, func(_ int, t trial.Result) {
 		if err := r.minimize(ctx, t); err != nil && ctx.Err() == nil {
 			r.mu.Lock()
 			r.fail(fmt.Errorf("shrink %s: %w", t.Dir, err))

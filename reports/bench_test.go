@@ -79,7 +79,7 @@ func BenchmarkReport(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := sink.Done(b.Context(), stored.Matrix); err != nil {
+		if err := sink.Done(b.Context(), stored); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -87,12 +87,8 @@ func (s *sink) Trial(_ context.Context, t trial.Result) error {
 }
 
 // Done implements campaign.Sink.
-func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
-	stored, err := campaign.Load(s.dir)
-	if err != nil {
-		return err
-	}
-	r := result{Info: stored.Info, Matrix: m, Trials: stored.Trials, Glossary: s.glossary}
+func (s *sink) Done(ctx context.Context, stored campaign.Stored) (err error) {
+	r := result{Info: stored.Info, Matrix: stored.Matrix, Trials: stored.Trials, Glossary: s.glossary}
 	if r.Details, err = s.details(ctx, r); err != nil {
 		return err
 	}
@@ -117,7 +113,7 @@ func (s *sink) Done(ctx context.Context, m campaign.Matrix) error {
 	if err != nil {
 		return err
 	}
-	table, err := csvReport(m)
+	table, err := csvReport(r.Matrix)
 	if err != nil {
 		return err
 	}

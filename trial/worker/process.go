@@ -57,8 +57,8 @@ type process struct {
 	exited  chan struct{}  // closed when the worker has ended
 }
 
-// GC is a worker's GOGC. A trial leaves much garbage and few live objects, besides the tables for
-// compressing evidence (36 MB): rare collections halve the time of a trial.
+// GC is a worker's GOGC. A trial leaves much garbage and few live objects: rare collections halve the
+// time of a trial.
 const GC = 400
 
 // workerDebug returns a worker's GODEBUG: this process's, plus permission to seed

@@ -1,0 +1,112 @@
+package campaign
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// jobs returns the trials of all cells except those that ran as probes: named trials first, then
+// drawn ones; of each kind the first of every cell and workload, then the second, and so on, which
+// fills the matrix evenly. It removes from a cell the workloads in which the fault cannot strike. A
+// cell without workloads is not supported.
+func (p *planner) jobs(cells []plannedCell) ([]job, error) {
+	if p.confirm != nil {
+		return p.confirm.jobs(p, cells), nil
+	}
+	var named, drawn [][]trial.Spec
+	for i := range cells {
+		c := &cells[i]
+		if err := p.strikes(c); err != nil {
+			return nil, err
+		}
+		more, err := p.named(c)
+		if err != nil {
+			return nil, err
+		}
+		named = append(named, more...)
+		if more, err = p.drawn(c); err != nil {
+			return nil, err
+		}
+		drawn = append(drawn, more...)
+	}
+	return append(inTurn(named), inTurn(drawn)...), nil
+}
+
+// inTurn returns the first trial of each list, then the second of each, and so on. It leaves out empty
+// specs.
+func inTurn(lists [][]trial.Spec) (jobs []job) {
+	for k, more := 0, true; more; k++ {
+		more = false
+		for _, specs := range lists {
+			if k >= len(specs) {
+				continue
+			}
+			if more = true; specs[k].Lock != "" {
+				jobs = append(jobs, job{spec: specs[k]})
+			}
+		}
+	}
+	return jobs
+}
+
+// strikes removes from a cell the workloads in which the fault cannot strike.
+func (p *planner) strikes(c *plannedCell) error {
+	for _, w := range slices.Clone(c.workloads) {
+		if !p.probed(*c, w) {
+			continue
+		}
+		s, world, err := p.trial(*c, w, 0)
+		switch {
+		case errors.Is(err, nemesis.ErrNotSupported):
+			c.drop(w, err)
+		case err != nil:
+			return err
+		default:
+			c.variants = max(c.variants, len(c.fault.Plans(world, rand.New(rand.NewPCG(s.Seed, 0)))))
+		}
+	}
+	return nil
+}
+
+// probed says whether the probe of a cell's workload has finished; if it failed, that has already
+// been reported.
+func (p *planner) probed(c plannedCell, workload string) bool {
+	_, ok := p.seen[pair{c.recipe.ID, workload}]
+	return ok
+}
+
+// drawn returns the cell's trials that depend on a seed, a list for each workload. It leaves out
+// those that ran as probes.
+func (p *planner) drawn(c *plannedCell) (lists [][]trial.Spec, err error) {
+	for i, w := range c.workloads {
+		if !p.probed(*c, w) {
+			continue
+		}
+		specs, err := p.remembered(c, w)
+		if err != nil {
+			return nil, err
+		}
+		ks := p.numbers(*c, i)
+		if c.fault.Undisturbed && (len(ks) > 0 || p.corpus != nil) && !slices.Contains(ks, 0) {
+			ks = append(ks, 0) // the probe
+		}
+		for _, k := range ks {
+			c.own++
+			if c.fault.Undisturbed && k == 0 {
+				specs = append(specs, trial.Spec{}) // its turn has passed
+				continue
+			}
+			s, _, err := p.trial(*c, w, k)
+			if err != nil {
+				return nil, err
+			}
+			specs = append(specs, s)
+		}
+		lists = append(lists, specs)
+	}
+	return lists, nil
+}
