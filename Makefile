@@ -9,6 +9,9 @@ STORE    ?= store
 # More flags for lockstorm run, such as: make run RUN='--locks set-nx-px --faults failover'
 RUN      ?=
 PACKAGES := ./...
+# Without cgo, one compilation of the packages serves the program, its image, the linters and the tests.
+# Only the race detector needs cgo.
+export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser build lint test thorough test-examples test-shards test-history test-chaos bench run report corpus docs soundness image images up down clean

@@ -300,11 +300,13 @@ func firstDifference(got, want []byte) string {
 func runOtherBuild(t *testing.T, dir string) {
 	t.Helper()
 	program := filepath.Join(dir, "other.test")
-	args := []string{"test", "-c", "-o", program}
+	args, cgo := []string{"test", "-c", "-o", program}, "CGO_ENABLED=0"
 	if !raceDetector {
-		args = append(args, "-race")
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1" // the race detector needs cgo
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", append(args, ".")...).CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", append(args, ".")...)
+	build.Env = append(os.Environ(), cgo)
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	child := exec.CommandContext(t.Context(), program, "-test.run", "^"+t.Name()+"$")

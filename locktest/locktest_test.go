@@ -163,7 +163,9 @@ func TestALockIsJudged(t *testing.T) {
 // with the race detector, which finds no race in this package's own code.
 func TestALockIsJudgedWithTheRaceDetector(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "race.test")
-	if out, err := exec.CommandContext(t.Context(), "go", "test", "-race", "-c", "-o", binary, ".").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "test", "-race", "-c", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1") // the race detector needs it
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}
 	for _, scene := range []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken", "undialed"} {
