@@ -174,7 +174,7 @@ func ttlWords(c campaign.Config) string {
 		follows bool
 	}{
 		{fmt.Sprintf("work under the lock (%s)", prose.Length(cmp.Or(c.Hold, c.TTL/10))), c.Hold == 0},
-		{fmt.Sprintf("pauses between attempts (%s)", prose.Length(cmp.Or(c.Rest, c.TTL/20))), c.Rest == 0},
+		{fmt.Sprintf("pauses between critical sections (%s)", prose.Length(cmp.Or(c.Rest, c.TTL/20))), c.Rest == 0},
 		{fmt.Sprintf("the clients' patience for a reply (%s)", prose.Length(cmp.Or(c.CommandTimeout, c.TTL/2))), c.CommandTimeout == 0},
 		{"the lengths of faults", true},
 	} {
