@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -173,8 +175,15 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 	return cmp.Or(closing, a.outcome(ctx, result, f.json, f.volume()))
 }
 
+// campaignGC is the value of GOGC in the process that plans and reports a campaign, unless the user sets
+// GOGC. The trials run in other processes. 50 instead of 100 saves a quarter of this one's memory.
+const campaignGC = 50
+
 // watch runs the campaign and shows its progress. After a first SIGINT, running trials finish.
 func (a *app) watch(ctx context.Context, ready campaign.Campaign, v volume) (campaign.Stored, error) {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(campaignGC))
+	}
 	p := a.newProgress(v)
 	ready.Progress, ready.Stop = p.show, a.interrupts.gently()
 	done := make(chan struct{})
