@@ -60,7 +60,7 @@ var redissonFlaws = flaws(
 	renewalFailed(Limit,
 		"A watchdog that gets no answer for the better part of a lease gives up while its holder works on.",
 		"Redisson, RedissonBaseLock: the renewal's failure is logged", "partition", "partition-requests", "delay"),
-	keysInMovingSlot(),
+	keysInMovingSlot(), oversleeps(),
 	may([]string{"partition", "partition-requests", "reset", "delay"}, under([]string{mixed}, "foreign-renewal", Bug,
 		"A release stops the watchdog's timer, but not a renewal that is under way: if that renewal is sent again, it prolongs the entry of an owner whose release was lost.",
 		"Redisson, RedissonBaseLock: cancelExpirationRenewal", "liveness")),
@@ -73,6 +73,14 @@ func keysInMovingSlot() []Flaw {
 	return under([]string{slotMigration}, "orphaned-key", Limit,
 		"The release names the lock and its channel: while their slot moves, a Redis Cluster refuses a command on several keys if one of them is missing (TRYAGAIN), and the entry stays.",
 		"Redis Cluster specification: multi-key operations while a slot is resharded", "liveness")
+}
+
+// oversleeps returns the flaw of a waiter that believes the remaining life that a node tells. It shows only
+// if no message wakes the waiter: the holder has crashed, or its release was lost.
+func oversleeps() []Flaw {
+	return under([]string{mixed}, "left-free", Bug,
+		"A waiter sleeps for the remaining life that Redis told, if no message wakes it: told while the node's clock was set back, it sleeps on long after the key has expired.",
+		"Redisson, RedissonLock: lock waits for a message or for the TTL that tryAcquire returned", "liveness")
 }
 
 // redissonEnter adds an entry and returns nil if the lock is free or the owner's. Otherwise it

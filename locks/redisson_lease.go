@@ -22,7 +22,7 @@ func init() {
 			claims.Reentrant = true
 			return claims
 		},
-		Flaws: flaws(entriesWithoutRenewal("D3"), keysInMovingSlot()),
+		Flaws: flaws(entriesWithoutRenewal("D3"), keysInMovingSlot(), oversleeps()),
 		New: withState(ownerID, func(c *Client, owner string, key string, ttl time.Duration) (Lock, error) {
 			return &redisson{node: c.Nodes[0], key: key, owner: owner, ttl: ttl, process: c.Context}, nil
 		}),

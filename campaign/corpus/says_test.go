@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	trialtest.Main(m, nil, func(ctx context.Context) error { return worker.Serve(ctx, sim.New()) })
 }
 
-var histories = flag.Bool("histories", false, "also fail if the bytes of a history differ from the list")
+var histories = flag.Bool("histories", true, "also fail if the bytes of a history differ from the list")
 
 // Every trial of the corpus shows what the list says: outcome, flaws, broken assumptions and
 // remedies, and its smallest version still shows the same flaw. A difference is a change of a
