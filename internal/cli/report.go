@@ -18,7 +18,7 @@ import (
 type reportFlags struct {
 	store, recipes string
 	beside         []string
-	json, all      bool
+	json           bool
 	volumeFlags
 }
 
@@ -63,7 +63,6 @@ claims and its flaws, each with the command that shows it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.store, "store", campaign.DefaultConfig().Store, "directory that campaigns are stored in")
-	flags.BoolVar(&f.all, "all", false, "draw every violated trial that was kept, tell it or its minimal trial, and write report-full.md: all of it in Markdown")
 	flags.StringVar(&f.recipes, "recipes", "", "file to write the page of recipes to, in Markdown")
 	flags.StringArrayVar(&f.beside, "beside", nil, "another stored campaign to print beside this one; may be repeated")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix; of two campaigns, the changes")
@@ -77,11 +76,11 @@ func (f reportFlags) check(flags *pflag.FlagSet, dirs int) error {
 	var others []string
 	switch {
 	case dirs == 2:
-		what, others = "two directories ask for what changed", []string{"all", "beside", "quiet", "recipes"}
+		what, others = "two directories ask for what changed", []string{"beside", "quiet", "recipes"}
 	case len(f.beside) > 0:
-		what, others = fmt.Sprintf("--beside %s prints several campaigns, and no report", f.beside[0]), []string{"all", "json", "quiet", "recipes"}
+		what, others = fmt.Sprintf("--beside %s prints several campaigns, and no report", f.beside[0]), []string{"json", "quiet", "recipes"}
 	case f.recipes != "":
-		what, others = fmt.Sprintf("--recipes %s writes another page, and no report", f.recipes), []string{"all", "json", "quiet"}
+		what, others = fmt.Sprintf("--recipes %s writes another page, and no report", f.recipes), []string{"json", "quiet"}
 	}
 	for _, other := range others {
 		if flags.Changed(other) {
@@ -96,11 +95,7 @@ func (a *app) report(ctx context.Context, dir string, f reportFlags) error {
 	if err != nil {
 		return err
 	}
-	sink := reports.New
-	if f.all {
-		sink = reports.NewFull
-	}
-	if err := stored.Report(ctx, sink); err != nil {
+	if err := stored.Report(ctx, reports.New); err != nil {
 		return err
 	}
 	if f.json || !f.quiet {
