@@ -295,7 +295,7 @@ func notDrawn(drawn []plots.Plot) (missing []fact) {
 	return missing
 }
 
-// savePlot writes the plot's files into a directory: SVG, PNG and, for some plots, its figures as CSV.
+// savePlot writes the plot's files into a directory: SVG and, for some plots, its figures as CSV.
 func savePlot(dir string, p plots.Plot) error {
 	files, err := p.Files()
 	if err != nil {
