@@ -14,7 +14,7 @@ PACKAGES := ./...
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser build lint test thorough test-examples test-shards test-history test-chaos bench run report corpus docs soundness image images up down clean
+.PHONY: help setup browser build lint test thorough test-examples test-shards test-history test-chaos bench run report corpus docs soundness weight image images up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ docs: build ## write docs/recipes.md, docs/documents.md and the matrix of docs/m
 
 soundness: build ## a long run of the cells that are declared clean: nothing may be violated (15 to 20 minutes)
 	$(BIN) run --store $(STORE) --name soundness --thorough --clean --expect --shrink 0 --duration 2s --trials 1800 $(RUN)
+
+weight: ## lines of product, tests and examples in each folder; SINCE=<revision> prints what that had, too
+	@./scripts/weight $(SINCE)
 
 image: ## build lockstorm/lockstorm:local, which has nothing but a static lockstorm
 	@GO='$(GO)' ./scripts/image

@@ -88,7 +88,7 @@ func TestInterruptedCampaignsSayHowFarTheyCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"html": string(html), "md": string(markdownReport(r, nil)), "terminal": terminal(r.Matrix, testGlossary, Screen{}),
+		"html": string(html), "md": string(summaryReport(r)), "terminal": terminal(r.Matrix, testGlossary, Screen{}),
 	} {
 		if !strings.Contains(strings.ToLower(text), "interrupted: 3 of 7 planned trials") {
 			t.Errorf("%s does not say it", name)

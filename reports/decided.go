@@ -23,7 +23,7 @@ import (
 const decidedName = "decided"
 
 // DecidedFile is the plot of when a violation became certain (decision.Decision), in the trial's
-// folder. A PNG and a CSV file are beside it.
+// folder. A CSV file is beside it.
 const DecidedFile = decidedName + ".svg"
 
 // decidedSection is the section that Decided appends to a counterexample's page.

@@ -47,9 +47,6 @@ func TestADecisionIsDrawnAndTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	reporttest.Golden(t, "decided.csv", table)
-	if picture, err := os.ReadFile(filepath.Join(dir, "decided.png")); err != nil || len(picture) == 0 {
-		t.Errorf("PNG: %d bytes, %v", len(picture), err)
-	}
 	words := DecidedWords(d, s.Evidence)
 	for _, want := range []string{
 		"exclusion by lease-outlived", "shows at 1.223000 s", "From 1.123000 s on it was certain", "all 8 continuations",

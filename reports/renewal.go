@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -152,22 +150,6 @@ func longWork(p nemesis.Plan) (effect history.FaultEffect, lasts time.Duration, 
 		}
 	}
 	return effect, lasts, len(p) > 0
-}
-
-// markdownRenewals writes the comparison of recipes with and without renewal.
-func markdownRenewals(b *strings.Builder, t renewalTable) {
-	if len(t.Rows) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "## What renewal buys, and what it costs\n\n%s\n\n| recipe | renews |", prose.Escape(renewalWords))
-	for _, o := range t.Overruns {
-		fmt.Fprintf(b, " at work for %s |", o)
-	}
-	fmt.Fprintf(b, " hung: violated | hung: blocked for ever |\n|---|:-:|%s--:|--:|\n", strings.Repeat("--:|", len(t.Overruns)))
-	for _, row := range t.Rows {
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", row.Recipe, wording.YesNo(row.Renews), strings.Join(row.Slow, " | "), row.Hung, row.Ever)
-	}
-	b.WriteString("\n")
 }
 
 // RenewsText says whether the recipe renews.

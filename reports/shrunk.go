@@ -156,7 +156,7 @@ func (r result) shrunkCount() string {
 // Minimal implements campaign.MinimalSink. It writes the story of a minimal trial into that trial's
 // folder, and the pictures as render does.
 func (s *sink) Minimal(_ context.Context, t trial.Result, e history.Evidence) error {
-	d, err := s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), s.full, t, e)
+	d, err := s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), false, t, e)
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,9 @@ const (
 const (
 	HTMLFile     = "report.html"
 	MarkdownFile = "report.md"
-	// FullMarkdownFile is the whole report in Markdown, which NewFull writes.
-	FullMarkdownFile = "report-full.md"
-	JUnitFile        = "junit.xml"
-	CSVFile          = "results.csv"
-	PlotsDir         = "plots"
+	JUnitFile    = "junit.xml"
+	CSVFile      = "results.csv"
+	PlotsDir     = "plots"
 )
 
 // latencyFile stores the figures behind acquire.svg, because the histories of undisturbed trials
@@ -54,13 +52,7 @@ const latencyFile = "acquire.json"
 // New returns a sink that writes the reports of the campaign in dir when the campaign is done: the
 // pages and, in the trial's folder, the story of each trial that the pages show. A trial that
 // shows an undeclared flaw also gets a timeline. The sink replaces only its own files.
-func New(dir string) (campaign.Sink, error) { return open(dir, false) }
-
-// NewFull is like New, but it also writes the pictures and the story of every kept violated trial,
-// and the full report in Markdown.
-func NewFull(dir string) (campaign.Sink, error) { return open(dir, true) }
-
-func open(dir string, full bool) (*sink, error) {
+func New(dir string) (campaign.Sink, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("reports of a campaign: %w", err)
@@ -68,13 +60,12 @@ func open(dir string, full bool) (*sink, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("reports of a campaign: %s is not a directory", dir)
 	}
-	return &sink{dir: dir, full: full, glossary: registries(), acquires: map[string][]time.Duration{}, minimal: map[string]detail{}}, nil
+	return &sink{dir: dir, glossary: registries(), acquires: map[string][]time.Duration{}, minimal: map[string]detail{}}, nil
 }
 
 // sink writes the reports of one campaign. It is the only campaign.Sink outside tests.
 type sink struct {
 	dir      string
-	full     bool // render every violated trial
 	glossary glossary
 	acquires map[string][]time.Duration // durations of acquires in undisturbed trials, by lock
 	minimal  map[string]detail          // what the pages show about the cells' minimal trials, by Cell.Minimal
@@ -117,11 +108,6 @@ func (s *sink) Done(ctx context.Context, stored campaign.Stored) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.full {
-		if err := write(filepath.Join(s.dir, FullMarkdownFile), markdownReport(r, drawn)); err != nil {
-			return err
-		}
-	}
 	return errors.Join(
 		write(filepath.Join(s.dir, HTMLFile), html),
 		write(filepath.Join(s.dir, MarkdownFile), summaryReport(r)),
@@ -130,7 +116,7 @@ func (s *sink) Done(ctx context.Context, stored campaign.Stored) (err error) {
 	)
 }
 
-// details renders stored violated trials: those that the pages show, or all if s.full.
+// details renders the stored violated trials that the pages show.
 func (s *sink) details(ctx context.Context, r result) (map[string]detail, error) {
 	shown := map[string]bool{}
 	for _, c := range r.Matrix.Cells {
@@ -144,7 +130,7 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, t := range r.Trials {
-		if t.Dir == "" || !t.Violation() || !s.full && !shown[t.Dir] {
+		if t.Dir == "" || !t.Violation() || !shown[t.Dir] {
 			continue
 		}
 		group.Go(func() error {
@@ -161,7 +147,7 @@ func (s *sink) details(ctx context.Context, r result) (map[string]detail, error)
 			}
 			minimal, shrunk := s.minimal[filepath.Join(t.Dir, trial.MinimalFolder)]
 			elsewhere := shrunk && showsAll(minimal.Flaws, t.Flaws)
-			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking, elsewhere), elsewhere, s.full, t, evidence)
+			d, err := s.glossary.render(folder, path.Join(s.dir, t.Dir), origin(folder, whole.Shrinking, elsewhere), elsewhere, false, t, evidence)
 			if err != nil {
 				return fmt.Errorf("render %s: %w", t.Dir, err)
 			}
@@ -309,7 +295,7 @@ func notDrawn(drawn []plots.Plot) (missing []fact) {
 	return missing
 }
 
-// savePlot writes the plot's files into a directory: SVG, PNG and, for some plots, its figures as CSV.
+// savePlot writes the plot's files into a directory: SVG and, for some plots, its figures as CSV.
 func savePlot(dir string, p plots.Plot) error {
 	files, err := p.Files()
 	if err != nil {

@@ -36,8 +36,7 @@ func summaryReport(r result) []byte {
 	answers := r.adviceRows(v.Rows, faults)
 	sections := append([]boundedSection{summaryAnswers(r, answers), summaryMatrix(v, answers), r.undeclaredSection(v)}, summaryLists(v)...)
 	sections = append(sections, flawSection(r.worstFlaws(worstFirst(v.Rows))))
-	tail := fmt.Sprintf("\nEvery story, with its timeline: [%s](%s). The same text without a limit: `lockstorm report --all %s` writes %s.\n",
-		HTMLFile, HTMLFile, storeOf(v), FullMarkdownFile)
+	tail := fmt.Sprintf("\nEvery story, with its timeline: [%s](%s).\n", HTMLFile, HTMLFile)
 	return []byte(head + boundedPage(SummarySize-len(head)-len(tail), sections) + tail)
 }
 
@@ -88,6 +87,16 @@ func summaryHead(v view) string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+func writeFacts(b *strings.Builder, facts []fact) {
+	for i, f := range facts {
+		if i > 0 {
+			b.WriteString(" · ")
+		}
+		b.WriteString(f.Label + " " + prose.Escape(f.Value))
+	}
+	b.WriteString("\n\n")
 }
 
 // summaryAnswers says for each recipe whether to use it, best first.

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/internal/shell"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
-	"github.com/lockstorm/lockstorm/trial"
 )
 
 // openCell is a cell with undecided trials, or with a doubt, which is a possible undeclared
@@ -43,16 +41,4 @@ func (r result) openCells() []openCell {
 		add(fmt.Sprintf("%s under %s: %s", d.Lock, d.Fault, d.Words()), d.Dir)
 	}
 	return out
-}
-
-func (o openCell) markdown() string {
-	text := "- " + prose.Escape(o.Text)
-	if o.Dir == "" {
-		return text + "\n"
-	}
-	text += fmt.Sprintf(" ([history](%s), [commands](%s))\n", path.Join(o.Dir, trial.HistoryFile), path.Join(o.Dir, trial.CommandsFile))
-	for _, c := range o.Commands {
-		text += fmt.Sprintf("  - %s: `%s`\n", c.What, c.Line)
-	}
-	return text
 }

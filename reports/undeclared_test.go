@@ -93,10 +93,13 @@ func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, page := range map[string]string{"HTML": string(html), "Markdown": string(markdownReport(r, nil))} {
-		page = strings.ToLower(page)
-		if !strings.Contains(page, want) || !strings.Contains(page, "lockstorm replay store/demo/"+s.Trial.Dir+"\n") {
-			t.Errorf("%s: it is not about %s", name, s.Trial.Dir)
+	for _, page := range []struct{ name, text, trial string }{
+		{"HTML", string(html), "lockstorm replay store/demo/" + s.Trial.Dir + "\n"},
+		{"Markdown", string(summaryReport(r)), "(" + s.Trial.Dir + "/" + CounterexampleFile + ")"},
+	} {
+		text := strings.ToLower(page.text)
+		if !strings.Contains(text, want) || !strings.Contains(text, page.trial) {
+			t.Errorf("%s: it is not about %s", page.name, s.Trial.Dir)
 		}
 	}
 }

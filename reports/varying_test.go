@@ -24,7 +24,7 @@ func TestALockThatIsNotReplayableByteForByteIsNamed(t *testing.T) {
 	}
 	for name, got := range map[string]string{
 		"terminal": terminal(m, registries(), Screen{}),
-		"markdown": string(markdownReport(result{Matrix: m}, nil)),
+		"markdown": string(summaryReport(result{Matrix: m})),
 		"html":     string(page),
 	} {
 		if !strings.Contains(got, "theirs is not replayable byte for byte: trial 0 under none (mutex), run again, differs first in history, entry 4, time") {

@@ -130,12 +130,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"bench on no Redis", []string{"bench", "--testbed", "external"}, "--testbed external: which Redis? expected --addr host:port"},
 		{"bench with another testbed's flag", []string{"bench", "--addr", "127.0.0.1:1"}, "--addr: only --testbed external takes it, not sim"},
 		{"surplus argument of bench", []string{"bench", "x"}, "lockstorm bench: expected no arguments, got 1"},
-		{"serve to others", []string{"serve", "--listen", "0.0.0.0:7480", "--store", t.TempDir()}, `--listen "0.0.0.0:7480": expected a loopback address`},
-		{"serve at no address", []string{"serve", "--listen", "7480"}, `--listen "7480": expected an address and a port`},
-		{"serve of no store", []string{"serve", "--store", "/nonexistent"}, "--store /nonexistent: expected a directory with campaigns: no such file"},
 		{"report of three", []string{"report", "a", "b", "c"}, "expected the directory of a stored campaign, or of two to compare, got 3"},
-		{"bundle of two", []string{"report", "a", "b", "--bundle", "x.zip"}, "--bundle: two directories ask for what changed; expected one of them"},
-		{"bundle into the campaign", []string{"report", filepath.Dir(history), "--bundle", filepath.Join(filepath.Dir(history), "x.zip")}, "expected a file outside the directory of the campaign"},
 		{"report of no campaign", []string{"report", t.TempDir()}, "expected the directory of a stored campaign"},
 	}
 	for _, test := range tests {

@@ -49,10 +49,6 @@ var exitCodes = []struct {
 		{"2", "Unknown: the evidence does not decide."},
 		{"254", "There is no history that can be read."},
 	}},
-	{"serve", []exitCode{
-		{"0", "Ctrl-C or SIGTERM ended it."},
-		{"130, 143", "A second SIGINT or SIGTERM ended it at once."},
-	}},
 	{"bench", []exitCode{{"0", "The costs were measured. Use lockstorm run to learn whether a lock is safe."}}},
 }
 

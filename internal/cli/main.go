@@ -121,7 +121,7 @@ waited in vain, and why.`,
 		_, err := fmt.Fprint(a.stderr, a.usage(cmd, a.width(a.stderr)))
 		return err
 	})
-	root.AddCommand(a.runCommand(), a.replayCommand(), a.shrinkCommand(), a.cleanCommand(), a.workerCommand(), a.clientCommand(), a.reaperCommand(), a.checkCommand(), a.reportCommand(), a.mergeCommand(), a.benchCommand(), a.answerCommand(), a.listCommand(), a.storeCommand(), a.corpusCommand(), a.serveCommand(), a.exitCodesCommand())
+	root.AddCommand(a.runCommand(), a.replayCommand(), a.shrinkCommand(), a.cleanCommand(), a.workerCommand(), a.clientCommand(), a.reaperCommand(), a.checkCommand(), a.reportCommand(), a.mergeCommand(), a.benchCommand(), a.answerCommand(), a.listCommand(), a.storeCommand(), a.corpusCommand(), a.exitCodesCommand())
 	a.complete(root)
 	return root
 }

@@ -105,11 +105,10 @@ func prepared(t *testing.T) {
 	}
 }
 
-// TestCommandsOfPagesAreAccepted runs every command of the pages. Commands that run many trials,
-// wait for a user or change a store are interrupted once they have read their flags, and so are all
-// commands on testbed process. Everything else runs to its end. Two pages are tested elsewhere:
-// docs/recipes.md by TestCommandsOfTheRecipesPageShowTheirFlaws, and docs/libraries.md by
-// scripts/test-examples, because the commands of docs/libraries.md need another program.
+// TestCommandsOfPagesAreAccepted runs every command of the pages. Commands that run many trials or
+// change a store are interrupted once they have read their flags, and so are all commands on testbed
+// process. Everything else runs to its end. Two pages are tested elsewhere: docs/recipes.md by
+// TestCommandsOfTheRecipesPageShowTheirFlaws, and docs/libraries.md by scripts/test-examples, because the commands of docs/libraries.md need another program.
 func TestCommandsOfPagesAreAccepted(t *testing.T) {
 	var all []command
 	for _, page := range pages(t) {
@@ -138,7 +137,7 @@ func TestCommandsOfPagesAreAccepted(t *testing.T) {
 			}
 			var code int
 			var stderr string
-			if slices.Contains([]string{"run", "bench", "serve", "shrink", "clean", "merge", "store", "corpus"}, args[0]) || slices.Contains(args, "process") {
+			if slices.Contains([]string{"run", "bench", "shrink", "clean", "merge", "store", "corpus"}, args[0]) || slices.Contains(args, "process") {
 				code, stderr = interruptedAtOnce(t, args...)
 			} else {
 				code, _, stderr = lockstorm(t, args...)

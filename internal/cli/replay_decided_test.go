@@ -17,7 +17,7 @@ func TestReplaySaysWhenTheViolationBecameCertain(t *testing.T) {
 	if code != campaign.ExitExpected || !strings.Contains(stdout, "on it was certain: it showed in all 2 continuations") {
 		t.Fatalf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
 	}
-	for _, name := range []string{reports.DecidedFile, "decided.png", "decided.csv", "history.jsonl"} {
+	for _, name := range []string{reports.DecidedFile, "decided.csv", "history.jsonl"} {
 		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
 			t.Error(err)
 		}

@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,9 +16,9 @@ import (
 )
 
 type reportFlags struct {
-	store, recipes, bundle string
-	beside                 []string
-	json, all              bool
+	store, recipes string
+	beside         []string
+	json           bool
 	volumeFlags
 }
 
@@ -41,12 +37,10 @@ cells that got worse or better, flaws that are new, each with the command that
 shows it, and flaws that are gone. With --beside it prints one matrix of several
 campaigns instead, in Markdown, and the flaws that only some of them showed.
 
-With --bundle it also writes the campaign to a zip archive in which every link of
-the pages works. With --recipes it writes a page instead: every recipe with its
-algorithm, its claims and its flaws, each with the command that shows it.`,
+With --recipes it writes a page instead: every recipe with its algorithm, its
+claims and its flaws, each with the command that shows it.`,
 		Example: `  lockstorm report store/latest
-  lockstorm report store/v1/20260301T123000Z store/latest
-  lockstorm report --bundle campaign.zip store/latest`,
+  lockstorm report store/v1/20260301T123000Z store/latest`,
 		Args: expectArgs(0, 2, "the directory of a stored campaign, or of two to compare"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dirs := args
@@ -69,10 +63,8 @@ algorithm, its claims and its flaws, each with the command that shows it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.store, "store", campaign.DefaultConfig().Store, "directory that campaigns are stored in")
-	flags.BoolVar(&f.all, "all", false, "draw every violated trial that was kept, tell it or its minimal trial, and write report-full.md: all of it in Markdown")
 	flags.StringVar(&f.recipes, "recipes", "", "file to write the page of recipes to, in Markdown")
 	flags.StringArrayVar(&f.beside, "beside", nil, "another stored campaign to print beside this one; may be repeated")
-	flags.StringVar(&f.bundle, "bundle", "", "zip file to write the campaign to, with every file that its pages link")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix; of two campaigns, the changes")
 	f.register(cmd, "print only unexpected results: no matrix", "")
 	return cmd
@@ -84,11 +76,11 @@ func (f reportFlags) check(flags *pflag.FlagSet, dirs int) error {
 	var others []string
 	switch {
 	case dirs == 2:
-		what, others = "two directories ask for what changed", []string{"all", "beside", "bundle", "quiet", "recipes"}
+		what, others = "two directories ask for what changed", []string{"beside", "quiet", "recipes"}
 	case len(f.beside) > 0:
-		what, others = fmt.Sprintf("--beside %s prints several campaigns, and no report", f.beside[0]), []string{"all", "bundle", "json", "quiet", "recipes"}
+		what, others = fmt.Sprintf("--beside %s prints several campaigns, and no report", f.beside[0]), []string{"json", "quiet", "recipes"}
 	case f.recipes != "":
-		what, others = fmt.Sprintf("--recipes %s writes another page, and no report", f.recipes), []string{"all", "bundle", "json", "quiet"}
+		what, others = fmt.Sprintf("--recipes %s writes another page, and no report", f.recipes), []string{"json", "quiet"}
 	}
 	for _, other := range others {
 		if flags.Changed(other) {
@@ -99,24 +91,12 @@ func (f reportFlags) check(flags *pflag.FlagSet, dirs int) error {
 }
 
 func (a *app) report(ctx context.Context, dir string, f reportFlags) error {
-	if err := outside(f.bundle, dir); err != nil {
-		return err
-	}
 	stored, err := a.load(dir)
 	if err != nil {
 		return err
 	}
-	sink := reports.New
-	if f.all {
-		sink = reports.NewFull
-	}
-	if err := stored.Report(ctx, sink); err != nil {
+	if err := stored.Report(ctx, reports.New); err != nil {
 		return err
-	}
-	if f.bundle != "" {
-		if err := bundle(f.bundle, stored); err != nil {
-			return err
-		}
 	}
 	if f.json || !f.quiet {
 		if err := a.print(stored.Matrix, f.json); err != nil {
@@ -132,9 +112,6 @@ func (a *app) report(ctx context.Context, dir string, f reportFlags) error {
 	}
 	a.asExpected(a.stdout, stored)
 	a.say(a.stdout, "report: %s", filepath.Join(dir, reports.HTMLFile))
-	if f.bundle != "" {
-		a.say(a.stdout, "bundle: %s", f.bundle)
-	}
 	a.firstLook(a.stdout, stored)
 	return nil
 }
@@ -146,54 +123,6 @@ func (a *app) load(dir string) (campaign.Stored, error) {
 		a.say(a.stderr, "lockstorm: %v", s.Truncated)
 	}
 	return s, err
-}
-
-// outside refuses a --bundle file inside the campaign's own directory, and a file that would
-// replace anything but a .zip file.
-func outside(file, dir string) error {
-	if file == "" {
-		return nil
-	}
-	if info, err := os.Lstat(file); err == nil && (!info.Mode().IsRegular() || filepath.Ext(file) != ".zip") {
-		return input.Errorf("--bundle %s: expected a new file, or a .zip to replace", file)
-	}
-	folder, err := filepath.EvalSymlinks(filepath.Dir(file))
-	if err != nil {
-		return input.Errorf("--bundle %s: %w", file, errors.Unwrap(err))
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil // no campaign here: loading it will report that
-	}
-	folder, err = filepath.Abs(folder)
-	if err == nil {
-		real, err = filepath.Abs(real)
-	}
-	if err != nil {
-		return fmt.Errorf("--bundle %s: %w", file, err)
-	}
-	if folder == real || strings.HasPrefix(folder, real+string(filepath.Separator)) {
-		return input.Errorf("--bundle %s: expected a file outside the directory of the campaign", file)
-	}
-	return nil
-}
-
-// bundle writes a campaign to a zip file. An existing file is replaced atomically.
-func bundle(file string, s campaign.Stored) (err error) {
-	temporary := fmt.Sprintf("%s.%x.new", file, time.Now().UnixNano())
-	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666) // no file of the user's
-	if err != nil {
-		return input.Errorf("--bundle %s: %w", file, errors.Unwrap(err))
-	}
-	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	err = cmp.Or(reports.Bundle(f, s.Dir, name, s.Info.Started), f.Close())
-	if err == nil {
-		err = os.Rename(temporary, file)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("--bundle: %w", err), os.Remove(temporary))
-	}
-	return nil
 }
 
 // changes prints what changed from one stored campaign to another.

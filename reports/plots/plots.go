@@ -98,14 +98,13 @@ type Plot struct {
 	Name, File, Title string // File is the name of the picture's file
 	Data              string // name of the file with the figures; "" = none
 	Picture           []byte // SVG
-	drawn             svg.Picture
 	table             [][]string
 }
 
 // New draws a picture as a plot with the figures in table; table nil = without figures. Name is
 // the name of the plot's files, without the extension.
 func New(name, title string, drawn svg.Picture, table [][]string) (Plot, error) {
-	p := Plot{Name: name, File: name + ".svg", Title: title, drawn: drawn, table: table}
+	p := Plot{Name: name, File: name + ".svg", Title: title, table: table}
 	if table != nil {
 		p.Data = name + ".csv"
 	}
@@ -116,13 +115,9 @@ func New(name, title string, drawn svg.Picture, table [][]string) (Plot, error) 
 	return p, nil
 }
 
-// Files returns the contents of the plot's files, by name: SVG, PNG and, if any, CSV figures.
+// Files returns the contents of the plot's files, by name: SVG and, if any, CSV figures.
 func (p Plot) Files() (map[string][]byte, error) {
-	png, err := p.drawn.PNG()
-	if err != nil {
-		return nil, fmt.Errorf("plot %s: %w", p.Name, err)
-	}
-	files := map[string][]byte{p.File: p.Picture, p.Name + ".png": png}
+	files := map[string][]byte{p.File: p.Picture}
 	if p.Data != "" {
 		var text bytes.Buffer
 		if err := csv.NewWriter(&text).WriteAll(p.table); err != nil {
