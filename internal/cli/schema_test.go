@@ -89,6 +89,8 @@ func TestTheSchemaKnowsEveryFieldOfTheMatrix(t *testing.T) {
 		}},
 		Varying:  []campaign.Varying{{Lock: "a", Difference: history.Difference{Log: "keys"}}},
 		Programs: []campaign.ProgramFlaw{{Workload: "lottery", Why: "w", Source: "s"}},
+		New:      []campaign.Discrepancy{{Lock: "a", Fault: "none", Oracle: "exclusion", Cause: "race", Dir: "trials/a/none/mutex-1"}},
+		Lost:     []campaign.LostFact{{Lock: "a", Fault: "none", Workload: "mutex", Trial: "trial 1 of seed 7", Fact: "outcome violated bug"}},
 	}
 	for name, change := range map[string]func(*campaign.Matrix){
 		"":                           func(*campaign.Matrix) {},
