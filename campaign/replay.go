@@ -10,7 +10,6 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
-	"github.com/lockstorm/lockstorm/trial/decision"
 	"github.com/lockstorm/lockstorm/trial/shrink"
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
@@ -87,30 +86,4 @@ func (r Replay) Shrink(ctx context.Context, trials int) (t trial.Result, e histo
 	}
 	record, err := trial.LoadRecord(r.Dir)
 	return t, record.Evidence, err
-}
-
-// Decide runs the trial, then continuations of the trial from many instants (package decision), and
-// says when the trial's worst flaw became certain. The error is an input.Error if the trial shows no
-// flaw or does not repeat itself, or if the testbed is on real time, where no trial repeats itself.
-func (r Replay) Decide(ctx context.Context, continuations, parallel int) (d decision.Decision, t trial.Result, e history.Evidence, err error) {
-	if trial.RealTime(r.Testbed) {
-		return d, t, e, input.Errorf("testbed %s runs in real time, so no trial repeats itself: what another continuation would have done is unknown", r.Testbed.Name())
-	}
-	original := r
-	original.Dir, original.Log = "", nil
-	if t, e, err = original.Run(ctx); err != nil {
-		return d, t, e, err
-	}
-	scratch, err := os.MkdirTemp("", "lockstorm-decision-")
-	if err != nil {
-		return d, t, e, fmt.Errorf("decide: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	pool := worker.NewPool(r.Testbed, r.Worker, parallel)
-	defer pool.Close()
-	d, err = decision.Run(ctx, pool, t, e, continuations, parallel, scratch)
-	if errors.Is(err, decision.ErrNotDecided) {
-		err = &input.Error{Err: err}
-	}
-	return d, t, e, err
 }

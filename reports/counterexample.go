@@ -55,9 +55,6 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 	} else {
 		fmt.Fprintf(&b, "; `%s` writes porcupine's picture of it.\n", drawing(folder, PorcupineFile))
 	}
-	if kept.Decided {
-		b.WriteString(decidedSection)
-	}
 	return []byte(b.String())
 }
 

@@ -9,5 +9,5 @@
 // report.md. The page's data are its stories and pictures, stored compressed. An undeclared flaw is
 // one that the recipe does not declare. The glossary explains, from the registries, the names in a
 // result. Rendering is a pure function from data to bytes: the same campaign gives the same bytes.
-// Only the sinks, Trial, Minimal and Decided write files.
+// Only the sinks, Trial and Minimal write files.
 package reports

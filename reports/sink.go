@@ -216,7 +216,7 @@ func (g glossary) render(folder, name, origin string, elsewhere, pictures bool, 
 			return d, err
 		}
 	}
-	d.Kept.Timeline, d.Kept.Decided, d.Kept.Minimal = exists(folder, TimelineFile), exists(folder, DecidedFile), elsewhere
+	d.Kept.Timeline, d.Kept.Minimal = exists(folder, TimelineFile), elsewhere
 	return d, write(filepath.Join(folder, CounterexampleFile), g.counterexample(t, f, name, origin, d.Kept))
 }
 

@@ -49,9 +49,9 @@ type detail struct {
 	Kept    keptFiles
 }
 
-// keptFiles says which of TimelineFile, PorcupineFile, DecidedFile and trial.MinimalFolder are in a
+// keptFiles says which of TimelineFile, PorcupineFile and trial.MinimalFolder are in a
 // trial's folder.
-type keptFiles struct{ Timeline, Porcupine, Decided, Minimal bool }
+type keptFiles struct{ Timeline, Porcupine, Minimal bool }
 
 // view is the content of report.html and report.md.
 type view struct {

@@ -22,7 +22,6 @@ var cancel = Workload{
 	choose:  cancelChoice,
 	section: mutexSection,
 	values:  1,
-	quits:   true,
 }
 
 const (

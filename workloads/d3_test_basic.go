@@ -21,7 +21,6 @@ var d3TestBasic = Workload{
 	Suits:    func(c history.Claims) bool { return !c.ReadWrite },
 	section:  d3TestBasicSection,
 	pause:    untilNextTest,
-	once:     true,
 }
 
 const (

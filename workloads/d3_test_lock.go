@@ -23,7 +23,6 @@ var d3TestLock = Workload{
 	choose:   func(s *Section, o Options, _ float64) { s.Hold, s.Rest = o.TTL.Round(time.Microsecond), 0 },
 	section:  d3TestLockSection,
 	values:   1,
-	once:     true,
 	late:     true,
 }
 

@@ -17,5 +17,4 @@ var d3TestReentrant = Workload{
 	section: func(s *session, lock string) error {
 		return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(*hold) error { return nil })
 	},
-	once: true,
 }

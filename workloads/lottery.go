@@ -25,7 +25,6 @@ var lottery = Workload{
 	section: lotterySection,
 	pause:   untilNextDraw,
 	values:  2,
-	once:    true,
 	Draws:   true,
 }
 

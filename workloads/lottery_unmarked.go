@@ -32,7 +32,6 @@ var lotteryUnmarked = Workload{
 		return untilNextDraw(s, 0) + rest
 	},
 	values: 2,
-	once:   true,
 	Draws:  true,
 }
 

@@ -89,10 +89,6 @@ type Workload struct {
 	values int
 	// tallied says that the resource counts writes in its last register.
 	tallied bool
-	// once says that clients do not wait for a busy lock.
-	once bool
-	// quits says that a waiting client may give up at any time.
-	quits bool
 	// late says that some critical sections last for longer than a lease.
 	late bool
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -33,15 +32,12 @@ type Measure struct {
 type costs struct {
 	acquires, releases []Cost // by one client that has no competitors
 	contended          Contention
-	keeping            Keeping
-	crashes, freezes   []Recovery
 }
 
 // Values of Measure.Group, besides ContendedGroup. Each group is one table.
 const (
-	wireGroup     = "commands and round trips of one client alone"
-	latencyGroup  = "latency of one client alone"
-	recoveryGroup = "recovery and renewal"
+	wireGroup    = "commands and round trips of one client alone"
+	latencyGroup = "latency of one client alone"
 )
 
 // ContendedGroup is the Measure.Group of figures measured while all clients compete for the lock.
@@ -63,12 +59,6 @@ var measures = []Measure{
 	{"waitP99", ContendedGroup, "wait, p99", Nanoseconds, "the same, the 99th percentile", waitOf(0.99)},
 	{"acquisitionsPerSecond", ContendedGroup, "acquisitions a second", PerSecond, "grants to all clients together, in a second", perSecond},
 	{"commandsPerAcquisition", ContendedGroup, "commands each", Plain, "commands of all clients, failed attempts among them, for each grant, the mean", perGrant},
-	{"fairness", ContendedGroup, "fairness (Jain)", Plain, "Jain's index of the clients' grants: 1 if all got equally many, 1/n if one of n got all", jain},
-
-	{"crashRecovery", recoveryGroup, "holder crashed", Nanoseconds, "time from the crash of the holder until the lock is granted again, the median", recoveryOf(func(c costs) []Recovery { return c.crashes }, func(r Recovery) time.Duration { return r.After })},
-	{"freezeOutage", recoveryGroup, "node frozen", Nanoseconds, "time from the moment when the first node freezes, for one and a half leases, until the lock is granted again, the median", recoveryOf(func(c costs) []Recovery { return c.freezes }, func(r Recovery) time.Duration { return r.Since })},
-	{"freezeRecovery", recoveryGroup, "node back", Nanoseconds, "time from the moment when that node is back until the lock is granted again, the median", recoveryOf(func(c costs) []Recovery { return c.freezes }, func(r Recovery) time.Duration { return r.After })},
-	{"renewalsPerSecond", recoveryGroup, "renewals a second", PerSecond, "commands that a holder's lock sends in the background, in a second in which it is held", renewals},
 }
 
 // Measures returns all measures, in the order of the tables.
@@ -114,57 +104,14 @@ func perGrant(c costs) Figure {
 	return value(float64(c.contended.Commands)/float64(c.contended.Grants), c.contended.Grants > 0)
 }
 
-func jain(c costs) Figure { return value(c.contended.Jain, c.contended.Grants > 0) }
-
-func renewals(c costs) Figure {
-	return value(float64(c.keeping.Commands)/c.keeping.Held.Seconds(), c.keeping.Held > 0)
-}
-
-// recoveryOf makes a measure: the median of took over the trials in which the fault hit something
-// and a client then acquired the lock again. The figure's note says in how many trials no client
-// acquired it again.
-func recoveryOf(of func(costs) []Recovery, took func(Recovery) time.Duration) func(costs) Figure {
-	return func(c costs) Figure {
-		var times []time.Duration
-		struck, never := 0, 0
-		for _, r := range of(c) {
-			switch {
-			case !r.Struck:
-				continue
-			case r.Never:
-				never++
-			default:
-				times = append(times, took(r))
-			}
-			struck++
-		}
-		d, ok := quantile(times, 0.5)
-		f := value(float64(d), ok)
-		switch {
-		case struck > 0 && never == struck:
-			f.Note = "never"
-		case never > 0:
-			f.Note = fmt.Sprintf("never in %d of %d", never, struck)
-		}
-		return f
-	}
-}
-
 // add measures the evidence of a trial. The error says why its history is impossible.
-func (c *costs) add(a aspect, e history.Evidence) (err error) {
-	switch a {
-	case alone:
-		if c.acquires, err = Costs(e, history.FAcquire); err == nil {
-			c.releases, err = Costs(e, history.FRelease)
-		}
-	case contended:
+func (c *costs) add(contended bool, e history.Evidence) (err error) {
+	if contended {
 		c.contended = Contended(e)
-	case held:
-		c.keeping, err = Held(e)
-	case crashed:
-		c.crashes = append(c.crashes, Recovered(e))
-	case frozen:
-		c.freezes = append(c.freezes, Recovered(e))
+		return nil
+	}
+	if c.acquires, err = Costs(e, history.FAcquire); err == nil {
+		c.releases, err = Costs(e, history.FRelease)
 	}
 	return err
 }

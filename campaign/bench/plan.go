@@ -2,12 +2,10 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -25,7 +23,6 @@ type Config struct {
 	Clients  int // number of clients that want the lock at once, at least 2
 	TTL      time.Duration
 	Duration time.Duration // of the trial with one client and of the contended trial
-	Strikes  int           // number of trials with a crash, and of trials with a frozen node
 	Seed     uint64        // at most trial.MaxSeed
 }
 
@@ -43,61 +40,25 @@ func (c Config) check() error {
 	return nil
 }
 
-// aspect says what a trial measures: one client alone, clients that compete, renewals during a long
-// hold, or the recovery after a client's crash or a node's freeze.
-type aspect int
-
-const (
-	alone aspect = iota
-	contended
-	held
-	crashed
-	frozen
-)
-
-// faultOf has the faults of the trials that measure recoveries.
-var faultOf = map[aspect]string{crashed: "client-crash", frozen: "node-pause"}
-
-// planned is one trial of a lock; lack says why the testbed cannot run it, nil = it can.
+// planned is one trial of a lock.
 type planned struct {
-	aspect aspect
-	spec   trial.Spec
-	lack   error // as unable returns it
+	contended bool // clients compete; otherwise one client is alone
+	spec      trial.Spec
 }
 
-// plan returns the trials that measure a lock, including those that the testbed cannot run.
+// plan returns the trials that measure a lock.
 func (c Config) plan(ctx context.Context, tb testbed.Testbed, r locks.Recipe) ([]planned, error) {
-	var all []planned
-	add := func(a aspect, shape func(*trial.Spec)) error {
-		spec, err := c.spec(ctx, tb, r, len(all))
-		if err != nil {
-			return err
-		}
-		shape(&spec)
-		p := planned{aspect: a, spec: spec}
-		if name := faultOf[a]; name != "" {
-			p.lack = unable(tb, name, r)
-		}
-		all = append(all, p)
-		return nil
-	}
-	if err := add(alone, c.alone); err != nil {
+	alone, err := c.spec(ctx, tb, r, 0)
+	if err != nil {
 		return nil, err
 	}
-	if err := add(contended, c.contended); err != nil {
+	contended, err := c.spec(ctx, tb, r, 1)
+	if err != nil {
 		return nil, err
 	}
-	if err := add(held, c.held); err != nil {
-		return nil, err
-	}
-	for _, a := range []aspect{crashed, frozen} {
-		for range c.Strikes {
-			if err := add(a, func(s *trial.Spec) { c.struck(s, a) }); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return all, nil
+	c.alone(&alone)
+	c.contended(&contended)
+	return []planned{{false, alone}, {true, contended}}, nil
 }
 
 // spec returns the spec of trial k, undisturbed, with a campaign's options. The seed does not
@@ -155,45 +116,4 @@ func (c Config) contended(s *trial.Spec) {
 	o := &s.Options
 	hold := Hold(c.TTL)
 	o.Hold, o.Rest, o.Retry = hold, hold, max(hold, time.Duration(c.Clients)*crowdRetry)
-}
-
-// heldLeases is the number of leases that the holder works for in trials that count renewals.
-const heldLeases = 5
-
-// held makes one client hold the lock for several leases.
-func (c Config) held(s *trial.Spec) {
-	o := &s.Options
-	o.Clients, o.Duration = 1, heldLeases*c.TTL
-	o.Script = [][]workloads.Section{{{Hold: o.Duration, Retry: o.Retry, Rest: o.Rest}}}
-}
-
-// struck makes the fault strike when a client has just acquired the lock and others want it. A
-// crash is for ever; a frozen node comes back after one and a half leases.
-func (c Config) struck(s *trial.Spec, a aspect) {
-	s.Fault = faultOf[a]
-	s.Options.Duration = 4 * c.TTL
-	everyone := make([]int, s.Options.Clients)
-	for i := range everyone {
-		everyone[i] = i
-	}
-	begins := nemesis.Action{
-		ID: 1, Fault: s.Fault, Idea: "a client has just acquired the lock, and others wait for it",
-		At: c.TTL / 2, By: 2 * c.TTL, Client: history.NoClient, Nodes: []string{"n0"},
-		Point: &nemesis.Trigger{Clients: everyone, Step: testbed.StepHold},
-	}
-	if a == frozen {
-		begins.For = c.TTL * 3 / 2
-	}
-	s.Plan = nemesis.Plan{begins}
-}
-
-// unable returns why a fault cannot strike the lock on the testbed; nil if it can. The error wraps
-// nemesis.ErrNotSupported if the testbed lacks something that the fault needs.
-func unable(tb testbed.Testbed, fault string, r locks.Recipe) error {
-	f, ok := nemesis.ByName(fault)
-	if !ok {
-		return fmt.Errorf("no fault is called %q", fault)
-	}
-	_, err := nemesis.Supported(f, r.Topology, tb.Topologies(), tb.Capabilities())
-	return err
 }

@@ -17,7 +17,6 @@ type Report struct {
 	Clients  int           `json:"clients"`
 	TTL      time.Duration `json:"ttl"`
 	Duration time.Duration `json:"duration"`
-	Strikes  int           `json:"strikes"`  // trials of each lock with a crash; as many have a frozen node
 	Baseline string        `json:"baseline"` // the lock that ratios refer to
 	Measures []Measure     `json:"measures"`
 	Locks    []Lock        `json:"locks"` // the baseline first, then as in Config.Locks
@@ -41,9 +40,8 @@ type Lock struct {
 	Waits    int `json:"waits"`
 	// Figures has the figures by Measure.Name.
 	Figures map[string]Figure `json:"figures"`
-	// Violated lists the oracles that were violated in the trial with one client or in the contended
-	// one: such a lock may be cheap because it is broken. Undecided lists the oracles that could not
-	// tell in one of these trials.
+	// Violated lists the oracles that were violated in one of the trials: such a lock may be cheap
+	// because it is broken. Undecided lists the oracles that could not tell in one of them.
 	Violated  []string `json:"violated,omitempty"`
 	Undecided []string `json:"undecided,omitempty"`
 	// Stalled counts the trials in which the machine did not schedule the harness in time, or nodes

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -34,7 +32,7 @@ func Run(ctx context.Context, tb testbed.Testbed, c Config, progress func(done, 
 	}
 	rep := Report{
 		Schema: 1, Testbed: c.Testbed, Virtual: !trial.RealTime(tb), Seed: c.Seed, Clients: c.Clients, TTL: c.TTL,
-		Duration: c.Duration, Strikes: c.Strikes, Baseline: c.Baseline.ID, Measures: Measures(),
+		Duration: c.Duration, Baseline: c.Baseline.ID, Measures: Measures(),
 	}
 	started, subjects := time.Now(), make([]subject, len(recipes))
 	for i := range subjects {
@@ -70,7 +68,6 @@ type subject struct {
 	tb        testbed.Testbed
 	speed     *Speed
 	costs     costs
-	lacks     map[aspect]bool
 	violated  []string
 	undecided []string
 	stalled   int
@@ -79,35 +76,24 @@ type subject struct {
 // run runs a trial, judges and measures it. If the lock broke down, or no client could acquire it,
 // some figures have no value; that is no error. The error is the harness's.
 func (m *subject) run(ctx context.Context, p planned) error {
-	if errors.Is(p.lack, nemesis.ErrNotSupported) {
-		if m.lacks == nil {
-			m.lacks = map[aspect]bool{}
-		}
-		m.lacks[p.aspect] = true
-		return nil
-	} else if p.lack != nil {
-		return p.lack
-	}
 	began := time.Now()
 	e, err := trial.Run(ctx, m.tb, p.spec, history.NewRecorder(nil, m.tb.Clock()), nil)
 	if err != nil {
-		return fmt.Errorf("measure %s (%s): %w", p.spec.Lock, p.spec.Fault, err)
+		return fmt.Errorf("measure %s: %w", p.spec.Lock, err)
 	}
 	ran := time.Now()
 	verdicts, err := checker.NewCase(e).Judge(ctx)
 	if err != nil {
-		return fmt.Errorf("judge %s (%s): %w", p.spec.Lock, p.spec.Fault, err)
+		return fmt.Errorf("judge %s: %w", p.spec.Lock, err)
 	}
 	judged := time.Now()
-	if err := m.costs.add(p.aspect, e); err != nil {
-		return fmt.Errorf("measure %s (%s): %w", p.spec.Lock, p.spec.Fault, err)
+	if err := m.costs.add(p.contended, e); err != nil {
+		return fmt.Errorf("measure %s: %w", p.spec.Lock, err)
 	}
 	if _, spoilt := checker.Stalled(e); spoilt {
 		m.stalled++
 	}
-	if p.aspect == alone || p.aspect == contended {
-		m.note(verdicts)
-	}
+	m.note(verdicts)
 	m.speed.add(e, ran.Sub(began), judged.Sub(ran), time.Since(judged))
 	return nil
 }
@@ -164,19 +150,9 @@ func (s *Speed) add(e history.Evidence, running, judging, measuring time.Duratio
 
 // lock returns the measured figures; spec is the spec of any of the lock's trials.
 func (m *subject) lock(spec trial.Spec) Lock {
-	l := Lock{
+	return Lock{
 		Lock: spec.Lock, Topology: spec.Topology, Nodes: max(1, spec.Nodes), Workload: spec.Workload,
 		Acquires: len(m.costs.acquires), Waits: len(m.costs.contended.Waits),
 		Figures: m.costs.figures(), Violated: m.violated, Undecided: m.undecided, Stalled: m.stalled,
 	}
-	if m.lacks[crashed] {
-		l.Figures["crashRecovery"] = Figure{Note: notSupported}
-	}
-	if m.lacks[frozen] {
-		l.Figures["freezeOutage"], l.Figures["freezeRecovery"] = Figure{Note: notSupported}, Figure{Note: notSupported}
-	}
-	return l
 }
-
-// notSupported is the note of a figure whose fault the testbed cannot inject.
-const notSupported = "not supported"

@@ -56,8 +56,6 @@ type Fact struct {
 	Lost   *history.Lost `json:"lost,omitempty"`
 	Fault  string        `json:"fault,omitempty"`
 	Locks  []string      `json:"locks,omitempty"`
-	// Results are the results of two ways of judging: see checker.Result.
-	Results []string `json:"results,omitempty"`
 	// Example is the cause of one finding in checker.Verdict.Doubtful, as an example of the
 	// findings that do not count.
 	Example string        `json:"example,omitempty"`

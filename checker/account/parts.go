@@ -48,13 +48,6 @@ func (f Fact) number(i int) string {
 	return fmt.Sprint(f.Clients[i])
 }
 
-func (f Fact) result(i int) string {
-	if i >= len(f.Results) {
-		return "nothing"
-	}
-	return string(f.Results[i])
-}
-
 func (f Fact) call() Call {
 	if f.Command == nil {
 		return Call{Client: history.NoClient}

@@ -125,10 +125,8 @@ var blanks = map[string]func(Style, lockAccount) string{
 		return ", which belonged to an operation of " + s.Instant(a.Read) + " and arrived late,"
 	},
 
-	"count":     func(_ Style, a lockAccount) string { return fmt.Sprint(a.Count) },
-	"of":        func(_ Style, a lockAccount) string { return fmt.Sprint(a.Of) },
-	"result":    func(_ Style, a lockAccount) string { return a.result(0) },
-	"otherwise": func(_ Style, a lockAccount) string { return a.result(1) },
+	"count": func(_ Style, a lockAccount) string { return fmt.Sprint(a.Count) },
+	"of":    func(_ Style, a lockAccount) string { return fmt.Sprint(a.Of) },
 
 	"value":  func(_ Style, a lockAccount) string { return a.value(0) },
 	"other":  func(_ Style, a lockAccount) string { return a.value(1) },

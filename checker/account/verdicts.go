@@ -68,7 +68,6 @@ const (
 	HashDiffers        What = "hash-differs"
 	HistoryUntimed     What = "history-untimed"
 	HistoryUnordered   What = "history-unordered"
-	ClientsGuessed     What = "clients-guessed"
 	HoldsOnly          What = "holds-only"
 	NoOverlapLogged    What = "no-overlap-logged"
 	OverlapUnsure      What = "overlap-unsure"
@@ -145,5 +144,4 @@ var reasonWords = map[What]string{
 	OverlapUnsure:      "{said}",
 	ModelUnfenced:      "the model has no fencing tokens",
 	ModelNotReentrant:  "the model is not reentrant",
-	ClientsGuessed:     "{result} if processes whose numbers differ by {count} are one client, {otherwise} if each process is its own client: the history does not say which",
 }

@@ -99,7 +99,7 @@ func TestWhatIsNoHistoryIsRefusedByLine(t *testing.T) {
 		"nested for ever":        {strings.Repeat("[", 1<<20), "h.edn:1: a value nests deeper"},
 		"tagged for ever":        {"{:process " + strings.Repeat("#a ", 1<<20) + "1}", "h.edn:1: a value nests deeper"},
 		"discarded for ever":     {strings.Repeat("#_", 1<<20), "h.edn:1: a value nests deeper"},
-		"names of locks or not?": {`{:process 0, :type :invoke, :f :acquire, :value "a"} {:process 1, :type :invoke, :f :acquire, :value "b"}`, "h.edn:1: no two clients acquire with the same :value (here a), so it may name the lock, or the client or this one acquire: expected values lock or values token"},
+		"names of locks or not?": {`{:process 0, :type :invoke, :f :acquire, :value "a"} {:process 1, :type :invoke, :f :acquire, :value "b"}`, "h.edn:1: not all acquires have the same :value (here a), so it may name the lock, or the client or this one acquire: expected values lock or values token"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -29,41 +29,35 @@ func clientsOf(ops []history.Op) (clients []int) {
 	return clients
 }
 
-func TestAThreadGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
+func TestEachProcessIsAClient(t *testing.T) {
+	const succeeds = "each process counts as a client of its own"
 	tests := map[string]struct {
 		ops  string
 		want []int
 		note string
 	}{
-		"nobody was retired":              {"0 invoke,0 ok,7 invoke,7 fail", []int{0, 0, 7, 7}, ""},
-		"retired, and nobody came":        {"0 invoke,1 invoke,1 info", []int{0, 1, 1}, ""},
-		"two threads":                     {"0 invoke,1 invoke,0 info,1 ok,2 invoke,2 info,4 invoke", []int{0, 1, 0, 1, 0, 0, 0}, "of concurrency 2"},
-		"both retired":                    {"0 invoke,1 invoke,1 info,0 info,2 invoke,3 invoke", []int{0, 1, 1, 0, 0, 1}, "of concurrency 2"},
-		"a thread that was not seen":      {"0 invoke,0 info,2 invoke", []int{0, 0, 2}, "do not show which process continues"},
-		"a new process before the info":   {"0 invoke,1 invoke,2 invoke,0 info", []int{0, 1, 2, 0}, "do not show which process continues"},
-		"a process that goes on after it": {"0 invoke,1 invoke,0 info,2 invoke,0 invoke", []int{0, 1, 0, 2, 0}, "do not show which process continues"},
+		"nobody was retired":             {"0 invoke,0 ok,7 invoke,7 fail", []int{0, 0, 7, 7}, ""},
+		"retired, and nobody came":       {"0 invoke,1 invoke,1 info", []int{0, 1, 1}, ""},
+		"retired, and another came":      {"0 invoke,1 invoke,0 info,1 ok,2 invoke", []int{0, 1, 0, 1, 2}, succeeds},
+		"another came before it retired": {"0 invoke,1 invoke,2 invoke,0 info", []int{0, 1, 2, 0}, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			ops := sequence(tt.ops)
-			told, _ := owners(ops, nil)
-			notes := strings.Join(told, "; ")
-			if fmt.Sprint(clientsOf(ops)) != fmt.Sprint(tt.want) || !strings.Contains(notes, tt.note) || (tt.note == "") != (notes == "") {
-				t.Errorf("got %v, %q; want %v, %q", clientsOf(ops), notes, tt.want, tt.note)
+			r := Reading{Ops: sequence(tt.ops)}
+			r.own(nil)
+			notes := strings.Join(r.Notes, "; ")
+			if fmt.Sprint(clientsOf(r.Ops)) != fmt.Sprint(tt.want) || !strings.Contains(notes, tt.note) || (tt.note == "") != (notes == "") {
+				t.Errorf("got %v, %q; want %v, %q", clientsOf(r.Ops), notes, tt.want, tt.note)
 			}
 		})
 	}
 }
 
 func TestOwnersThatEntriesNameAreOne(t *testing.T) {
-	ops := sequence("0 invoke,1 invoke,0 info,2 invoke,1 ok,3 invoke")
-	told, _ := owners(ops, map[history.Process]string{2: "n1", 1: "n2"})
-	notes := strings.Join(told, "; ")
-	if got := fmt.Sprint(clientsOf(ops)); got != "[2 0 2 1 0 2]" {
+	r := Reading{Ops: sequence("0 invoke,1 invoke,0 info,2 invoke,1 ok,3 invoke")}
+	r.own(map[history.Process]string{0: "n1", 2: "n1", 1: "n2"})
+	if got, notes := fmt.Sprint(clientsOf(r.Ops)), strings.Join(r.Notes, "; "); got != "[0 1 0 0 1 2]" || !strings.Contains(notes, "c0 is n1, c1 is n2") {
 		t.Errorf("got %v, %s", got, notes)
-	}
-	if !strings.Contains(notes, "c0 is n2, c1 is n1") {
-		t.Errorf("got notes %q", notes)
 	}
 }
 
@@ -80,7 +74,7 @@ func TestJSONLinesMayLackClientsAndIndices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(clientsOf(r.Ops)); got != "[0 1 0 -1 0]" || r.Ops[4].Index != 4 || len(r.Notes) != 1 {
+		if got := fmt.Sprint(clientsOf(r.Ops)); got != "[0 1 0 -1 2]" || r.Ops[4].Index != 4 || len(r.Notes) != 1 {
 			t.Errorf("%s: got clients %s, notes %q", name, got, r.Notes)
 		}
 	}

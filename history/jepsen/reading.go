@@ -32,22 +32,18 @@ type Reading struct {
 	Unordered bool
 	// Foreign: the file is not in Lockstorm's own format (history.ReadOps).
 	Foreign bool
-	// If Step is not 0, processes whose numbers differ by a multiple of Step are one client in Ops.
-	// This is a guess; Apart is Ops with each process as a client of its own.
-	Apart []history.Op
-	Step  int
 	// Log is set instead of Ops if the file has no invocations: holds, or completions.
 	Log *applog.Log
 
 	unnumbered bool // the first entry has no index
 }
 
-// Values is the meaning of a plain :value of acquires. Each Jepsen test chooses that meaning.
+// Values is the meaning of a plain :value of acquires. Each Jepsen test chooses that meaning. "" = not
+// stated: Read then takes such values only if all acquires have the same one.
 type Values string
 
 // What a plain value of an acquire means, such as the "a" of {:f :acquire, :value "a"}.
 const (
-	ValuesAuto  Values = ""      // inferred from the history; an error if that is impossible
 	ValuesLock  Values = "lock"  // the lock's name
 	ValuesToken Values = "token" // a token of this one acquire
 )
@@ -67,8 +63,7 @@ const (
 //
 // Ambiguous input is an error. The index, the time or the client may be missing, but only from all
 // entries. Read numbers entries without an index, and places entries without a time a millisecond
-// apart. Without clients, each process is a client, or each thread of Jepsen: at concurrency 5,
-// processes 1, 6 and 11 are thread 1. Notes report these assumptions.
+// apart. Without clients, each process is a client. Notes report these assumptions.
 func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
 	start, entries, err := survey(r)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // understood:
 //
 //	nil             nothing
-//	name            the lock, if acquires share names; see Values
+//	name            the lock or a token of an acquire; see plainLocks
 //	[lock value]    jepsen.independent's tuple: the lock, and another of these shapes
 //	number          the fence, in an acquire's ok and in later operations of that hold
 //	token           the token, in an acquire's ok and in later operations of that hold
@@ -131,58 +131,33 @@ func (r *Reading) meanings(entries []ednEntry, values Values) (named map[history
 // plainOp reports whether the entry is of a client and from another harness.
 func (e *ednEntry) plainOp() bool { return e.op.Process != history.Nemesis && !e.explicit }
 
-// plainLocks returns the plain values of acquires, with the number of acquires of each, if these values
-// are names of locks; nil if they are not. The first of these rules that applies decides:
-//
-//   - The caller states the meaning (values).
-//   - A completion replaces a plain value with a map: the values are not names of locks.
-//   - Two clients acquire with the same value, or all acquires have one value: the values are names.
-//   - Anything else is an error. line is its line.
-func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]int, line int, err error) {
-	count, acquires, first, shared, replaced := map[string]int{}, 0, -1, false, false
-	open, retired := map[history.Process]int{}, map[history.Process]bool{}
-	users := map[string]map[history.Process]bool{}
-	for i := range entries {
-		e := &entries[i]
-		if e.op.Type == history.Info && e.op.F != history.FLost {
-			retired[e.op.Process] = true
+// plainLocks returns the plain values of acquires if these values are names of locks; nil if they are
+// not. The caller states the meaning (values), unless all acquires have the same value: they are then
+// about one lock. line is the line of err.
+func (r *Reading) plainLocks(entries []ednEntry, all []saying, values Values) (names map[string]bool, line int, err error) {
+	names = map[string]bool{}
+	acquires, plain, first := 0, 0, -1
+	for i, e := range entries {
+		if !e.plainOp() || e.op.F != history.FAcquire || e.op.Type != history.Invoke {
+			continue
 		}
-		switch {
-		case !e.plainOp() || e.op.F != history.FAcquire:
-		case e.op.Type == history.Invoke:
-			acquires++
-			open[e.op.Process] = i
-			if v := scalar(all[i].plain); v != "" && all[i].lock == "" {
-				if count[v]++; first < 0 {
-					first = i
-				}
-				if users[v] == nil {
-					users[v] = map[history.Process]bool{}
-				}
-				users[v][e.op.Process] = true
-				for p := range users[v] {
-					// A process that had an info does not count: its client may have gone on as
-					// process e.op.Process.
-					shared = shared || p != e.op.Process && !retired[p]
-				}
+		acquires++
+		if v := scalar(all[i].plain); v != "" && all[i].lock == "" {
+			if first < 0 {
+				first = i
 			}
-		case all[i].isMap:
-			if at, ok := open[e.op.Process]; ok && all[at].plain != nil && all[i].lock == "" {
-				replaced = true
-			}
+			plain++
+			names[v] = true
 		}
 	}
 	switch {
 	case first < 0 || values == ValuesToken:
 		return nil, 0, nil
-	case values == ValuesLock || !replaced && (shared || count[scalar(all[first].plain)] == acquires):
-		r.note("the plain values of acquires are read as names of locks: " + someOf(slices.Sorted(maps.Keys(count))))
-		return count, 0, nil
-	case replaced:
-		r.note("the plain values of invocations are not the names of locks, since completions replace them: all is taken for one lock")
-		return nil, 0, nil
+	case values == ValuesLock || len(names) == 1 && plain == acquires:
+		r.note("the plain values of acquires are read as names of locks: " + someOf(slices.Sorted(maps.Keys(names))))
+		return names, 0, nil
 	}
-	return nil, entries[first].line, input.Errorf("no two clients acquire with the same :value (here %s), so it may name the lock, or the client or this one acquire: expected %s lock or %[2]s token", scalar(all[first].plain), input.Setting("values"))
+	return nil, entries[first].line, input.Errorf("not all acquires have the same :value (here %s), so it may name the lock, or the client or this one acquire: expected %s lock or %[2]s token", scalar(all[first].plain), input.Setting("values"))
 }
 
 // someOf lists the first names, and counts the rest if they are too many to read.
@@ -196,7 +171,7 @@ func someOf(names []string) string {
 
 // meaning sets the locks and leases of the entries of one history.
 type meaning struct {
-	names          map[string]int             // plain values that are names of locks
+	names          map[string]bool            // plain values that are names of locks
 	tokens, tuples bool                       // plain values are tokens; some value is a tuple [lock value]
 	open           map[history.Process]int    // index of a process's open invocation
 	named          map[history.Process]string // the owner that a process's entries name
@@ -243,7 +218,7 @@ func (m *meaning) plain(e *ednEntry, s *saying, repeats bool) {
 	case m.tokens && (proposed || repeats || !number):
 		lease.Token = text
 	case repeats:
-	case lock == "" && e.op.Type == history.Invoke && m.names[text] > 0:
+	case lock == "" && e.op.Type == history.Invoke && m.names[text]:
 		lock = text
 	case proposed && lock == "": // the value names only this acquire; the completion replaces it
 	case number:

@@ -68,28 +68,19 @@ func TestEveryShapeOfValueSaysWhatItMeans(t *testing.T) {
 1/c1 ok acquire 2 {t 0}
 0/c0 invoke read a
 0/c0 ok read a [5]`},
-		"maps that name the client replace what names the operation": {`
+		"maps that name the client follow what names the operation": {`
 {:process 0, :type :invoke, :f :acquire, :value "6f1a"}
 {:process 1, :type :invoke, :f :acquire, :value "77b0"}
 {:process 1, :type :ok, :f :acquire, :value {:client "n2", :fence 1, :uid "77b0"}}
 {:process 0, :type :fail, :f :acquire, :value "6f1a"}
 {:process 1, :type :invoke, :f :release, :value "0c55"}
-{:process 1, :type :ok, :f :release, :value {:client "n2", :fence 0, :uid "0c55"}}`, "", `
-0/c1 invoke acquire lock
-1/c0 invoke acquire lock
+{:process 1, :type :ok, :f :release, :value {:client "n2", :fence 0, :uid "0c55"}}`, ValuesToken, `
+0/c1 invoke acquire lock {6f1a 0}
+1/c0 invoke acquire lock {77b0 0}
 1/c0 ok acquire lock { 1}
-0/c1 fail acquire lock
+0/c1 fail acquire lock {6f1a 0}
 1/c0 invoke release lock {0c55 0}
 1/c0 ok release lock`},
-		"so they do though two operations have the same name": {`
-{:process 0, :type :invoke, :f :acquire, :value "retry"}
-{:process 0, :type :ok, :f :acquire, :value {:fence 1}}
-{:process 1, :type :invoke, :f :acquire, :value "retry"}
-{:process 1, :type :ok, :f :acquire, :value {:fence 2}}`, "", `
-0/c0 invoke acquire lock
-0/c0 ok acquire lock { 1}
-1/c1 invoke acquire lock
-1/c1 ok acquire lock { 2}`},
 		"tokens that are proposed": {`
 {:process 0, :type :invoke, :f :acquire, :value "t1"}
 {:process 0, :type :ok, :f :acquire, :value "t1"}

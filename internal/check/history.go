@@ -24,11 +24,6 @@ type History struct {
 	Record trial.Record
 	// Notes list the assumptions made in reading the history.
 	Notes []string
-	// apart and step are set only if the clients are a guess: processes whose numbers differ by a
-	// multiple of step are taken for one client. apart has the operations with each process as a
-	// client of its own.
-	apart []history.Op
-	step  int
 	// silent maps each oracle that cannot judge the history to the reason.
 	silent map[string]account.What
 	// Log is set instead of Record's evidence if the file has holds, or completions without
@@ -71,10 +66,7 @@ func Load(path string, values jepsen.Values) (History, error) {
 	if r.Truncated != nil {
 		return History{}, input.Errorf("%w: expected a whole file, since clients or indices are missing too", r.Truncated)
 	}
-	return History{
-		Record: trial.Record{Evidence: history.Evidence{Ops: r.Ops}}, Notes: r.Notes, silent: silent(r),
-		apart: r.Apart, step: r.Step,
-	}, nil
+	return History{Record: trial.Record{Evidence: history.Evidence{Ops: r.Ops}}, Notes: r.Notes, silent: silent(r)}, nil
 }
 
 // hasInstant reports whether an entry contains an instant or a duration. Instants and durations
@@ -121,39 +113,12 @@ func (h History) withhold(verdicts []checker.Verdict) {
 // Judge is a function that returns an oracle's verdict on a history.
 type Judge = func(context.Context, history.Evidence) checker.Verdict
 
-// Judge judges the history by every oracle, and by the functions in more. If the clients are a guess, Judge
-// also tries each process as a client of its own. If an oracle's results on the two readings differ and one
-// of them is violated or unknown, its verdict becomes unknown.
+// Judge judges the history by every oracle, and by the functions in more.
 func (h History) Judge(ctx context.Context, more ...Judge) (trial.Result, error) {
 	result, err := trial.Judge(ctx, h.Record, more...)
 	if err != nil {
 		return result, err
 	}
-	if h.apart != nil {
-		if err := h.guessed(ctx, result.Verdicts, more...); err != nil {
-			return result, err
-		}
-	}
 	h.withhold(result.Verdicts)
 	return result, nil
-}
-
-// guessed makes a verdict unknown if the result changes when each process counts as a client of its
-// own. A change between held and not applicable does not count.
-func (h History) guessed(ctx context.Context, verdicts []checker.Verdict, more ...Judge) error {
-	record := h.Record
-	record.Evidence.Ops = h.apart
-	other, err := trial.Judge(ctx, record, more...)
-	if err != nil {
-		return err
-	}
-	for i, v := range verdicts {
-		fine := func(r checker.Result) bool { return r == checker.Held || r == checker.NotApplicable }
-		if w := other.Verdicts[i]; v.Result != w.Result && !(fine(v.Result) && fine(w.Result)) {
-			verdicts[i] = checker.Judged(v.Oracle, checker.Unknown, account.Fact{
-				What: account.ClientsGuessed, Count: h.step, Results: []string{string(v.Result), string(w.Result)},
-			})
-		}
-	}
-	return nil
 }

@@ -33,12 +33,6 @@ const baseline = "set-nx-px"
 // benched are bench's default locks. bench omits a lock that has no recipe in this program.
 var benched = []string{baseline, "fenced", "redlock", "redsync", "redislock", "rueidislock"}
 
-// Each lock has this many trials with a crash, and as many with a frozen node.
-const (
-	virtualStrikes = 5
-	realStrikes    = 3 // each trial takes several leases of real time
-)
-
 // benchClients is the default of --clients.
 const benchClients = 8
 
@@ -46,7 +40,7 @@ func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure what locks cost, side by side: commands, latency, fairness, recovery",
+		Short: "Measure what locks cost, side by side: commands, latency, throughput",
 		Long: `Bench measures the cost of locks, and gives the ratio of each figure to that of ` + baseline + `, which is
 one SET NX PX and one script, and is always measured in the same run:
 
@@ -54,11 +48,9 @@ one SET NX PX and one script, and is always measured in the same run:
     how long they take. Commands that do not wait for each other's replies, in one
     pipeline or to several nodes, are one round trip. Times are single attempts.
   - --clients that want the lock at once, and hold it for a hundredth of the lease:
-    how long they wait, grants a second, commands for each grant, Jain's index of
-    fairness.
-  - recovery: how long nobody gets in after the holder crashes, after the first node
-    freezes for one and a half leases, and after that node is back.
-  - renewal: commands a second that a held lock sends in the background.
+    how long they wait, grants a second, commands for each grant.
+
+Fairness, and recovery from crashes and frozen nodes, are in the report of lockstorm run.
 
 Last come the speed of the testbed and of this program, one trial at a time, and
 the share of each part.
@@ -122,10 +114,6 @@ func (a *app) bench(ctx context.Context, f benchFlags, chosen func(string) bool)
 	}
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64N(trial.MaxSeed) + 1
-	}
-	c.Strikes = realStrikes
-	if choice.Virtual {
-		c.Strikes = virtualStrikes
 	}
 	f.testbedOptions.intend(campaign.Config{Clients: c.Clients}, choice.Defaults)
 	f.testbedOptions.external.Parallel = 1

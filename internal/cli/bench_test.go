@@ -55,16 +55,7 @@ func TestBenchMeasuresLocksBesideTheBaseline(t *testing.T) {
 			t.Errorf("%s of %s is %+v, want %v, and %v times the baseline's", k.figure, k.lock, f, k.value, k.ratio)
 		}
 	}
-	if f := figures["setnx"]["crashRecovery"]; f.Value != nil || f.Note != "never" {
-		t.Errorf("a crashed holder's key without expiry: recovery is %+v, want never", f)
-	}
-	if f := figures["set-nx-px"]["crashRecovery"]; f.Value == nil || *f.Value < float64(95*time.Millisecond) || *f.Value > float64(150*time.Millisecond) {
-		t.Errorf("a crashed holder's lease of 100ms: recovery is %+v", f)
-	}
-	if f := figures["redlock"]["freezeOutage"]; f.Ratio == nil || *f.Ratio > 0.5 {
-		t.Errorf("one of five nodes froze: the outage is %+v, want much less than that of one node alone", f)
-	}
-	if s := r.Speed; s.Trials != 3*(3+2*virtualStrikes) || s.Commands == 0 || s.Virtual <= 0 || s.Elapsed < s.Running+s.Judging+s.Measuring {
+	if s := r.Speed; s.Trials != 3*2 || s.Commands == 0 || s.Virtual <= 0 || s.Elapsed < s.Running+s.Judging+s.Measuring {
 		t.Errorf("speed is %+v", s)
 	}
 	again := benchOf(t)
@@ -87,7 +78,7 @@ func TestBenchFitsTheTerminal(t *testing.T) {
 		}
 		r.Locks = append(r.Locks, l)
 	}
-	r.Locks[0].Figures["fairness"] = bench.Figure{Note: "not supported"}
+	r.Locks[0].Figures["waitP99"] = bench.Figure{Note: "not measured"}
 	for _, width := range []int{60, 80, 120, 300} {
 		var b bytes.Buffer
 		if err := printBench(&b, r, width); err != nil {
@@ -101,7 +92,7 @@ func TestBenchFitsTheTerminal(t *testing.T) {
 		if got, want := strings.Count(b.String(), "(123×)"), len(r.Measures); got != want {
 			t.Errorf("width %d: %d figures with a ratio, want %d:\n%s", width, got, want, b.String())
 		}
-		for _, want := range []string{"not supported", "few samples", "did not keep its promise", "set-nx-px: undecided while it was measured: linearizable", "trials/s", "share: running 100 %"} {
+		for _, want := range []string{"not measured", "few samples", "did not keep its promise", "set-nx-px: undecided while it was measured: linearizable", "trials/s", "share: running 100 %"} {
 			if !strings.Contains(strings.ReplaceAll(b.String(), "\n", " "), want) {
 				t.Errorf("width %d: no %q in\n%s", width, want, b.String())
 			}

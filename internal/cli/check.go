@@ -50,9 +50,7 @@ If files were changed since the run judged them, everything is unknown. Stderr s
 a history leaves open, and how check understood it.
 
 A history may lack indices, times and clients, each in every entry or in none.
-Without clients, each process is a client. Processes that may succeed each other on one
-of Jepsen's threads are judged both as one client and as several: where the two
-results differ, the result is unknown.
+Without clients, each process is a client.
 
 An entry in JSON is an object with "process" (a number), "type" (invoke, ok, fail
 or info), "f" (acquire, release, extend, read or write) and, as far as known,
@@ -85,7 +83,7 @@ func (a *app) checkCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.model, "model", "", "what kind of lock it is: "+check.ModelWords()+" (default as spec.json says)")
-	flags.StringVar(&f.values, "values", "", "what a plain :value of acquires is in EDN: lock (its name) or token (of this one acquire); default as the history shows")
+	flags.StringVar(&f.values, "values", "", "what a plain :value of acquires is in EDN: lock (its name) or token (of this one acquire); none if all acquires have the same")
 	f.register(flags)
 	flags.StringVar(&f.timeline, "timeline", "", "draw the violation to FILE.svg, or the whole history, by porcupine, to FILE.html")
 	flags.StringVar(&f.export, "export", "", "write the history instead: "+strings.Join(check.ExportNames(), ", "))

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -38,7 +37,6 @@ type replayFlags struct {
 	schedule              string
 	hash, out             string
 	json                  bool
-	decided               int
 	volumeFlags
 }
 
@@ -83,22 +81,18 @@ the hash of the files in the folder. Without a folder, --hash gives the expected
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
 	f.register(cmd, "print only whether the history is the same", "print every command when it is known how it ended, then what the fault did")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
-	flags.IntVar(&f.decided, "decided", 0, "say when the violation became certain: cut the trial at many instants and run this many continuations of each, in which all faults end and clients decide anew; the plot is written to DIR, or to --out")
 	group(flags, "Which trial", "lock", "fault", "workload", "seed", "trial", "schedule", "testbed")
 	groupTrialFlags(flags)
-	group(flags, "What is compared and printed", "hash", "out", "quiet", "verbose", "json", "decided")
+	group(flags, "What is compared and printed", "hash", "out", "quiet", "verbose", "json")
 	return cmd
 }
 
 // besideFolder are the flags that may be given together with a folder: they do not define the
 // trial.
-var besideFolder = []string{"testbed", "hash", "out", "quiet", "verbose", "json", "decided"}
+var besideFolder = []string{"testbed", "hash", "out", "quiet", "verbose", "json"}
 
 // fewestDigits is how many digits of a hash are enough to identify a history.
 const fewestDigits = 8
-
-// mostContinuations is the maximum of --decided.
-const mostContinuations = 1000
 
 // check returns an input.Error if the flags do not name exactly one trial, or if a flag has an
 // invalid value.
@@ -108,9 +102,6 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	}
 	if strings.Trim(f.hash, "0123456789abcdefABCDEF") != "" || flags.Changed("hash") && (len(f.hash) < fewestDigits || len(f.hash) > 2*sha256.Size) {
 		return input.Errorf("--hash %q: expected %d to %d hexadecimal digits", f.hash, fewestDigits, 2*sha256.Size)
-	}
-	if f.decided < 0 || f.decided > mostContinuations {
-		return input.Errorf("--decided %d: expected 1 to %d, or 0 for no continuations", f.decided, mostContinuations)
 	}
 	if len(args) == 0 {
 		switch {
@@ -126,7 +117,7 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	var surplus error
 	flags.Visit(func(flag *pflag.Flag) {
 		if surplus == nil && !slices.Contains(besideFolder, flag.Name) && !ofTestbed(flag) {
-			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose, --json and --decided with a folder", flag.Name, args[0])
+			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose and --json with a folder", flag.Name, args[0])
 		}
 	})
 	return surplus
@@ -234,11 +225,6 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) (err err
 	if err := a.showReplay(*f, result, evidence, x); err != nil {
 		return err
 	}
-	if f.decided > 0 {
-		if err := a.decide(ctx, r, f, args); err != nil {
-			return err
-		}
-	}
 	return x.verdict(a.stderr, args)
 }
 
@@ -259,32 +245,6 @@ func (a *app) runReplay(ctx context.Context, r campaign.Replay, f *replayFlags) 
 		fmt.Fprintf(a.notes(f.json), "\n%s\n\n", strings.Join(story.FaultLines(evidence.Ops), "\n"))
 	}
 	return result, evidence, err
-}
-
-// decide prints when the trial's violation became certain, and stores a plot of that
-// (reports.DecidedFile) in the folder --out or, without --out, in the trial's folder. Without any
-// folder there is no plot.
-func (a *app) decide(ctx context.Context, r campaign.Replay, f *replayFlags, args []string) error {
-	d, _, evidence, err := r.Decide(ctx, f.decided, runtime.GOMAXPROCS(0))
-	if why := context.Cause(ctx); why != nil {
-		return why
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.notes(f.json), "\n%s\n", reports.DecidedWords(d, evidence))
-	folder := f.out
-	if folder == "" && len(args) > 0 {
-		folder = folderOf(args[0])
-	}
-	if folder == "" {
-		return nil
-	}
-	if err := reports.Decided(folder, d, evidence); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.notes(f.json), "plot: %s\n", filepath.Join(folder, reports.DecidedFile))
-	return nil
 }
 
 // folderOf returns the folder of a stored trial. The path is one of the folder's files or the
