@@ -1,123 +1,150 @@
+// Package documents answers the five source documents D0 to D4, articles about locks on Redis, item
+// by item: it says whether a document is right, and which command shows it.
+//
+// The items are data, in items.yaml. If a question is about a quantity, or spans several recipes, an
+// experiment in experiments.yaml measures the answer. Page renders both by page.md, as
+// docs/documents.md. An experiment in the simulation is a pure function of its seed, so that a test
+// can compare the page's figures with a fresh run.
+//
+// Vocabulary: an item is a listing in a document, a scenario that the document tells, or a claim
+// that it makes. A figure is a number in a sentence of an experiment, taken from cells of its table.
 package documents
 
 import (
+	"bytes"
+	"context"
+	"embed"
 	"fmt"
-	"strconv"
+	"regexp"
 	"strings"
+	"sync"
+	"text/template"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// Kind says whether an item is a listing, a scenario or a claim.
-type Kind string
+//go:embed items.yaml experiments.yaml page.md
+var files embed.FS
 
-// The kinds of items.
-const (
-	Listing  Kind = "listing"  // code or commands
-	Scenario Kind = "scenario" // what the document says can happen
-	Claim    Kind = "claim"    // what the document asserts
-)
+// decode reads a file of the package. A file that is no data panics: tests read all files.
+func decode[T any](name string) (v T) {
+	data, err := files.ReadFile(name)
+	if err == nil {
+		in := yaml.NewDecoder(bytes.NewReader(data))
+		in.KnownFields(true)
+		err = in.Decode(&v)
+	}
+	if err != nil {
+		panic(fmt.Sprint(name, ": ", err))
+	}
+	return v
+}
 
-// Item is one listing, scenario or claim of a document.
+// Item is one listing, scenario or claim of a document. items.yaml describes the fields.
 type Item struct {
-	Kind Kind
-	// What says in one sentence what the document shows, tells or claims.
-	What string
-	// Recipes are the ids of the recipes that the item is about; none if the item is about any
-	// lock.
-	Recipes []string
-	// Shown are the commands that show the answer, at least one.
-	Shown []Command
-	// Answer is one or more sentences. On the page, the sentences of the Measured commands in Shown
-	// follow it. Answer may be "" if there are such commands.
-	Answer string
+	Kind, What string
+	Recipes    []string
+	Shown      []Command
+	Answer     string
 }
 
 // Command is a command that shows an answer.
-type Command interface {
-	// Line returns the command line, as typed in a shell in the repository's directory.
-	Line() string
+type Command struct {
+	// Line is the command line, as typed in a shell in the repository's directory.
+	Line string
+	// Shows are the flaws that lockstorm replay shows, such as "exclusion by race", or the names of the
+	// sentences of lockstorm answer.
+	Shows []string
 }
 
-// Flaw is a violated oracle with a cause, such as {"exclusion", "lease-outlived"}.
-type Flaw struct{ Oracle, Cause string }
-
-// Replay runs one trial in the simulation and tells what happened.
-type Replay struct {
-	Lock, Fault, Workload string
-	// Schedule is the name of a named schedule, such as "release.n0.1.before-1of2"; "" = the drawn
-	// trial 0 of seed 1.
-	Schedule string
-	// More are further flags, such as "--clients" and "2".
-	More []string
-	// Shows are flaws that the trial shows, perhaps among others. If Shows is empty, the trial shows
-	// no flaw at all.
-	Shows []Flaw
+// Experiment returns the id of the experiment that the command runs, and whether it runs one.
+func (c Command) Experiment() (id string, ok bool) {
+	return strings.CutPrefix(c.Line, "lockstorm answer ")
 }
-
-// Line implements Command.
-func (r Replay) Line() string {
-	words := []string{"lockstorm", "replay", "--lock", r.Lock, "--fault", r.Fault, "--workload", r.Workload}
-	if r.Schedule != "" {
-		words = append(words, "--schedule", r.Schedule)
-	}
-	return strings.Join(append(words, r.More...), " ")
-}
-
-// Measured is one figure of an experiment.
-type Measured struct {
-	Experiment string // Experiment.ID
-	// Figure is the name of a sentence in Result.Says.
-	Figure string
-}
-
-// Line implements Command.
-func (m Measured) Line() string { return "lockstorm answer " + m.Experiment }
-
-// Test is a Command that runs a Go test.
-type Test struct {
-	Package string // the directory, from the repository's root
-	Name    string
-}
-
-// Line implements Command.
-func (t Test) Line() string { return "go test ./" + t.Package + " -v -run '^" + t.Name + "$'" }
-
-// Campaign runs all trials of one recipe under one fault, on a testbed with something that the
-// simulation lacks, such as a Redis Cluster. No test compares its findings with the page.
-type Campaign struct{ Testbed, Lock, Fault string }
-
-// Line implements Command.
-func (c Campaign) Line() string {
-	return fmt.Sprintf("lockstorm run --testbed %s --locks %s --faults %s", c.Testbed, c.Lock, c.Fault)
-}
-
-// List is a command that prints a registry of the program.
-type List struct{ Registry string }
-
-// Line implements Command.
-func (l List) Line() string { return "lockstorm list " + l.Registry }
 
 // Document is a source document with its items, in the document's order.
 type Document struct {
-	ID    string // as in locks.Documents
-	Items []Item
+	ID, Title string // as in locks.Documents
+	Items     []Item
 }
 
 // All returns the documents in order of their ids.
-func All() []Document {
-	return []Document{{"D0", d0}, {"D1", d1}, {"D2", d2}, {"D3", d3}, {"D4", d4}}
-}
-
-// Title returns the document's title, or its ID if locks.Documents does not list it.
-func (d Document) Title() string {
-	for _, known := range locks.Documents() {
-		if known.ID == d.ID {
-			return known.Title
+var All = sync.OnceValue(func() (all []Document) {
+	items := decode[map[string][]Item]("items.yaml")
+	for _, d := range locks.Documents() {
+		if len(items[d.ID]) > 0 {
+			all = append(all, Document{d.ID, d.Title, items[d.ID]})
 		}
 	}
-	return d.ID
-}
+	return all
+})
 
 // Number returns the number of item i, counted from 0, as the page shows it: "D1.3".
-func (d Document) Number(i int) string { return d.ID + "." + strconv.Itoa(i+1) }
+func (d Document) Number(i int) string { return fmt.Sprint(d.ID, ".", i+1) }
+
+// Heading returns the heading of the document's section of the page.
+func (d Document) Heading() string { return d.ID + ": " + d.Title }
+
+var noAnchor = regexp.MustCompile(`[^a-z0-9-]`)
+
+// Anchor returns the anchor that GitHub makes of Heading.
+func (d Document) Anchor() string {
+	return noAnchor.ReplaceAllString(strings.ReplaceAll(strings.ToLower(d.Heading()), " ", "-"), "")
+}
+
+// Count returns the number of items of a kind.
+func (d Document) Count(kind string) (n int) {
+	for _, item := range d.Items {
+		n += count(item.Kind == kind)
+	}
+	return n
+}
+
+// PageSeed is the seed of the page's experiments and of its drawn trials.
+const PageSeed = 1
+
+// Page runs all experiments on a testbed, one after another, and returns the text of docs/documents.md.
+// An error means that the harness failed.
+func Page(ctx context.Context, tb testbed.Testbed, seed uint64) ([]byte, error) {
+	results := map[string]Result{}
+	for _, e := range Experiments() {
+		r, err := e.Run(ctx, tb, seed)
+		if err != nil {
+			return nil, err
+		}
+		results[e.ID] = r
+	}
+	return page(results)
+}
+
+// page returns the text of the page. results are the results of all experiments, by Experiment.ID.
+func page(results map[string]Result) ([]byte, error) {
+	var b bytes.Buffer
+	t, err := template.New("page.md").Funcs(template.FuncMap{
+		"documents":   All,
+		"experiments": Experiments,
+		"cell":        func(text string) string { return strings.ReplaceAll(text, "|", `\|`) },
+		"says":        func(item Item) string { return item.says(results) },
+		"table":       func(id string) string { return results[id].markdown() },
+	}).ParseFS(files, "page.md")
+	if err == nil {
+		err = t.Execute(&b, nil)
+	}
+	return b.Bytes(), err
+}
+
+// says returns the answer as the page shows it: Answer, then the sentences of experiments.
+func (item Item) says(results map[string]Result) string {
+	text := item.Answer
+	for _, c := range item.Shown {
+		if id, ok := c.Experiment(); ok {
+			for _, sentence := range c.Shows {
+				text += " " + results[id].Says[sentence]
+			}
+		}
+	}
+	return strings.TrimSpace(text)
+}

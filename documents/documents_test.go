@@ -3,6 +3,7 @@ package documents
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,8 +27,8 @@ func eachItem(t *testing.T, do func(t *testing.T, item Item)) {
 // items.
 func TestEveryArticleHasItsItems(t *testing.T) {
 	for _, d := range All() {
-		if d.Title() == d.ID || d.count(Listing) == 0 || d.count(Claim) == 0 || d.count(Scenario) == 0 {
-			t.Errorf("%s (%s) has %d listings, %d scenarios and %d claims", d.ID, d.Title(), d.count(Listing), d.count(Scenario), d.count(Claim))
+		if d.Title == "" || d.Count("listing") == 0 || d.Count("claim") == 0 || d.Count("scenario") == 0 {
+			t.Errorf("%s (%s) has %d listings, %d scenarios and %d claims", d.ID, d.Title, d.Count("listing"), d.Count("scenario"), d.Count("claim"))
 		}
 	}
 	for _, r := range locks.All() {
@@ -45,13 +46,13 @@ func TestEveryArticleHasItsItems(t *testing.T) {
 
 func TestEveryItemIsAnswered(t *testing.T) {
 	eachItem(t, func(t *testing.T, item Item) {
-		if !slices.Contains([]Kind{Listing, Scenario, Claim}, item.Kind) {
+		if !slices.Contains([]string{"listing", "scenario", "claim"}, item.Kind) {
 			t.Errorf("kind %q", item.Kind)
 		}
 		if !strings.HasSuffix(item.What, ".") || strings.Contains(item.What+item.Answer, "\n") {
 			t.Errorf("what the document has is no sentence on one line: %q", item.What)
 		}
-		measured := slices.ContainsFunc(item.Shown, func(c Command) bool { _, ok := c.(Measured); return ok })
+		measured := slices.ContainsFunc(item.Shown, func(c Command) bool { return len(c.Shows) > 0 && strings.HasPrefix(c.Line, "lockstorm answer ") })
 		if len(item.Shown) == 0 || item.Answer == "" && !measured || item.Answer != "" && !strings.HasSuffix(item.Answer, ".") {
 			t.Errorf("shown by %d commands, answered by %q", len(item.Shown), item.Answer)
 		}
@@ -65,46 +66,58 @@ func TestItemsNameWhatExists(t *testing.T) {
 				t.Errorf("there is no recipe %q", id)
 			}
 		}
-		for _, c := range item.Shown {
-			switch c := c.(type) {
-			case Replay:
-				exists(t, c.Lock, c.Fault)
-				if _, ok := workloads.ByName(c.Workload); !ok {
-					t.Errorf("there is no workload %q", c.Workload)
+		for i, c := range item.Shown {
+			if slices.ContainsFunc(item.Shown[:i], func(before Command) bool { return before.Line == c.Line }) {
+				t.Errorf("%s is there twice", c.Line)
+			}
+			words := strings.Fields(c.Line)
+			_, measured := c.Experiment()
+			if test := testLine.FindStringSubmatch(c.Line); test != nil {
+				if !hasTest(t, test[1], test[2]) {
+					t.Errorf("%s has no %s", test[1], test[2])
 				}
-				for _, f := range c.Shows {
-					if !slices.ContainsFunc(checker.Oracles(), func(o checker.Oracle) bool { return o.Name == f.Oracle }) {
-						t.Errorf("there is no oracle %q", f.Oracle)
+			} else if words[0] != "lockstorm" {
+				t.Errorf("%s is no command of the program, and no test", c.Line)
+			}
+			for i, flag := range words {
+				switch flag {
+				case "--lock", "--locks":
+					if _, ok := locks.ByID(words[i+1]); !ok {
+						t.Errorf("there is no recipe %q", words[i+1])
 					}
-					if !slices.Contains(checker.Causes(), checker.Cause(f.Cause)) {
-						t.Errorf("there is no cause %q", f.Cause)
+				case "--fault", "--faults":
+					if _, ok := nemesis.ByName(words[i+1]); !ok {
+						t.Errorf("there is no fault %q", words[i+1])
+					}
+				case "--workload":
+					if _, ok := workloads.ByName(words[i+1]); !ok {
+						t.Errorf("there is no workload %q", words[i+1])
 					}
 				}
-			case Campaign:
-				exists(t, c.Lock, c.Fault)
-			case Test:
-				if !hasTest(t, c) {
-					t.Errorf("%s has no %s", c.Package, c.Name)
+			}
+			for _, flaw := range c.Shows {
+				oracle, cause, _ := strings.Cut(flaw, " by ")
+				switch {
+				case measured:
+				case words[1] != "replay":
+					t.Errorf("%s cannot show %q", c.Line, flaw)
+				case !slices.ContainsFunc(checker.Oracles(), func(o checker.Oracle) bool { return o.Name == oracle }):
+					t.Errorf("there is no oracle %q", oracle)
+				case !slices.Contains(checker.Causes(), checker.Cause(cause)):
+					t.Errorf("there is no cause %q", cause)
 				}
 			}
 		}
 	})
 }
 
-func exists(t *testing.T, lock, fault string) {
-	t.Helper()
-	if _, ok := locks.ByID(lock); !ok {
-		t.Errorf("there is no recipe %q", lock)
-	}
-	if _, ok := nemesis.ByName(fault); !ok {
-		t.Errorf("there is no fault %q", fault)
-	}
-}
+// testLine matches the command of a test.
+var testLine = regexp.MustCompile(`^go test \./(\S+) -v -run '\^(Test\w+)\$'$`)
 
 // hasTest reports whether the package has the test.
-func hasTest(t *testing.T, test Test) bool {
+func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", test.Package, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +126,7 @@ func hasTest(t *testing.T, test Test) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(source), "\nfunc "+test.Name+"(t *testing.T)") {
+		if strings.Contains(string(source), "\nfunc "+name+"(t *testing.T)") {
 			return true
 		}
 	}

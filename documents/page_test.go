@@ -11,11 +11,13 @@ import (
 	"sync"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
 // sampled are the experiments that run with -short.
-var sampled = []string{unique.ID, clocks.ID, readWriteTable.ID}
+var sampled = []string{"unique-value", "clock-allowance", "read-write"}
 
 // fresh runs all experiments once, for all tests; with -short only the sampled experiments.
 var fresh = sync.OnceValues(func() (map[string]Result, error) {
@@ -46,17 +48,19 @@ func TestPageIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, r := range results {
-		var section bytes.Buffer
-		writeTable(&section, r)
-		if !strings.Contains(string(committed), section.String()) {
-			t.Errorf("docs/documents.md lacks the table of %s (make docs):\n%s", id, section.String())
+		if table := r.markdown(); !strings.Contains(string(committed), table) {
+			t.Errorf("docs/documents.md lacks the table of %s (make docs):\n%s", id, table)
 		}
 	}
 	if testing.Short() {
 		t.Log("long: make thorough compares the tables of all experiments, and the rest of the page")
 		return
 	}
-	got, want := strings.Split(string(committed), "\n"), strings.Split(string(Page(results)), "\n")
+	made, err := page(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := strings.Split(string(committed), "\n"), strings.Split(string(made), "\n")
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
 			t.Fatalf("docs/documents.md:%d is not what the data says (make docs)\ngot  %s\nwant %s", i+1, got[i], want[i])
@@ -67,19 +71,19 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// Every figure that an item names is a sentence of its experiment (Result.Says). Every such sentence is
+// Every sentence that an item names is one of its experiment (Result.Says). Every such sentence is
 // named by an item. With -short, the test covers only the sampled experiments.
 func TestItemsNameFiguresOfExperiments(t *testing.T) {
 	asked := map[string][]string{}
 	eachItem(t, func(t *testing.T, item Item) {
 		for _, c := range item.Shown {
-			m, ok := c.(Measured)
+			id, ok := c.Experiment()
 			if !ok {
 				continue
 			}
-			asked[m.Experiment] = append(asked[m.Experiment], m.Figure)
-			if _, ok := ByID(m.Experiment); !ok {
-				t.Errorf("there is no experiment %q", m.Experiment)
+			asked[id] = append(asked[id], c.Shows...)
+			if _, ok := ByID(id); !ok {
+				t.Errorf("there is no experiment %q", id)
 			}
 		}
 	})
@@ -90,7 +94,7 @@ func TestItemsNameFiguresOfExperiments(t *testing.T) {
 	for id, r := range results {
 		slices.Sort(asked[id])
 		if got, want := slices.Compact(asked[id]), slices.Sorted(maps.Keys(r.Says)); !slices.Equal(got, want) {
-			t.Errorf("items ask %s for the figures %q, it gives %q", id, got, want)
+			t.Errorf("items ask %s for the sentences %q, it gives %q", id, got, want)
 		}
 	}
 }
@@ -115,7 +119,8 @@ func TestExperimentsFillTheirTables(t *testing.T) {
 }
 
 func TestTheSeedDecidesTheFigures(t *testing.T) {
-	for _, e := range []Experiment{unique, clocks} {
+	for _, id := range []string{"unique-value", "clock-allowance"} {
+		e, _ := ByID(id)
 		var results []Result
 		for _, seed := range []uint64{3, 3, 4} {
 			r, err := e.Run(t.Context(), sim.New(), seed)
@@ -129,6 +134,59 @@ func TestTheSeedDecidesTheFigures(t *testing.T) {
 		}
 		if reflect.DeepEqual(results[0], results[2]) {
 			t.Errorf("%s gives the same with seeds 3 and 4:\n%v", e.ID, results[0])
+		}
+	}
+}
+
+func TestAnExperimentWithARecipeThatIsMissingFails(t *testing.T) {
+	_, err := lab{sim.New(), 1}.runs(t.Context(), settings{Lock: "no-such-lock"})
+	if err == nil || !strings.Contains(err.Error(), `"no-such-lock"`) {
+		t.Errorf("got %v, want an error that names the recipe", err)
+	}
+}
+
+// A misspelt setting would leave the usual one in force.
+func TestExperimentsNameSettingsAndMeasuresThatExist(t *testing.T) {
+	for _, e := range Experiments() {
+		withs := []yaml.Node{e.With}
+		for _, row := range e.Rows {
+			withs = append(withs, row.With)
+		}
+		for _, c := range e.Columns {
+			withs = append(withs, c.With)
+			if c.Shows != "" && measures[c.Shows] == nil {
+				t.Errorf("%s: there is no measure %q", e.ID, c.Shows)
+			}
+		}
+		for _, with := range withs {
+			text, err := yaml.Marshal(&with)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := yaml.NewDecoder(bytes.NewReader(text))
+			in.KnownFields(true)
+			if err := in.Decode(new(settings)); err != nil && !with.IsZero() {
+				t.Errorf("%s: %s: %v", e.ID, text, err)
+			}
+		}
+	}
+}
+
+func TestSentencesTakeTheirFiguresFromCells(t *testing.T) {
+	r := Result{Columns: []string{"lock", "overlaps", "takes"}, Rows: [][]string{{"a", "1 of 3", "0.5 ms, 2.0 s"}, {"b", "2 of 3", "0.25 ms, 1 ms"}}}
+	for text, want := range map[string]string{
+		`{{figure "" "overlaps"}}`:     "3 of 6",
+		`{{figure "^a" "takes"}}`:      "0.5 ms",
+		`{{most "" "takes"}}`:          "2.0 s",
+		`{{less "^b" "^a" "takes"}} %`: "50 %",
+	} {
+		if got, err := r.sentence(text); err != nil || got != want {
+			t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{`{{figure "^c" "overlaps"}}`, `{{most "" "waits"}}`, `{{less "^a" "^c" "takes"}}`, `{{`} {
+		if got, err := r.sentence(text); err == nil {
+			t.Errorf("%s: got %q, want an error", text, got)
 		}
 	}
 }

@@ -129,11 +129,11 @@ func (a *app) documentsPage(ctx context.Context, f answerFlags) error {
 		if !choice.Virtual {
 			return input.Errorf("--page: figures of testbed %s differ from run to run; expected %s", choice.Name, a.testbeds[0].Name)
 		}
-		results, err := documents.Answers(ctx, tb, f.seed)
+		page, err := documents.Page(ctx, tb, f.seed)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(f.page, documents.Page(results), 0o644); err != nil {
+		if err := os.WriteFile(f.page, page, 0o644); err != nil {
 			return input.Errorf("--page: %w", err)
 		}
 		return nil

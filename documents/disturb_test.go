@@ -8,13 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
 func TestAcquisitionsHaveNoFiguresIfThereWereNone(t *testing.T) {
-	took := grant{asked: time.Second, tried: 3 * time.Second, got: 3*time.Second + 5*time.Millisecond, attempts: 3}
+	took := grant{asked: time.Second, tried: 3 * time.Second, got: 3*time.Second + 5*time.Millisecond}
 	for _, c := range []struct {
 		used usage
 		want string
@@ -22,7 +25,7 @@ func TestAcquisitionsHaveNoFiguresIfThereWereNone(t *testing.T) {
 		{usage{attempts: 7}, "0; –; –"},
 		{usage{attempts: 3, grants: []grant{took}}, "1; 5 ms; 3.0"}, // 5 ms is the duration of the third attempt alone
 	} {
-		if got := c.used.perAcquisition(); got != c.want {
+		if got := measures["per acquisition"]([]usage{c.used}); got != c.want {
 			t.Errorf("%d attempts, %d grants: got %q, want %q", c.used.attempts, len(c.used.grants), got, c.want)
 		}
 	}
@@ -52,19 +55,23 @@ func TestSlowNodesAnswerIndependently(t *testing.T) {
 			return nil
 		}
 	}
-	setup := testbed.Setup{Topology: testbed.Independent, Nodes: patienceNodes, Clients: patienceClients, Seed: 1}
-	_, err := lab{sim.New(), 1}.world(t.Context(), setup, func(ctx context.Context, env testbed.Env) error {
-		all := []func(context.Context) error{func(ctx context.Context) error { return slowNodes(1)(ctx, env) }}
-		for n := range patienceNodes {
-			all = append(all, ping(env, n))
+	const nodes = 5
+	tb := sim.New()
+	setup := testbed.Setup{Topology: testbed.Independent, Nodes: nodes, Clients: 2, Seed: 1, Clock: tb.Clock(), Commands: func(history.Command) {}}
+	err := tb.Run(t.Context(), setup, func(ctx context.Context, env testbed.Env) error {
+		u := usage{settings: settings{Slow: true, Clients: 2, Nodes: nodes, Lasts: 30 * time.Second}}
+		all, ctx := errgroup.WithContext(ctx)
+		all.Go(func() error { return u.disturb(ctx, env, 1) })
+		for n := range nodes {
+			all.Go(func() error { return ping(env, n)(ctx) })
 		}
-		return side(ctx, all...)
+		return all.Wait()
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(late)
-	if text := fmt.Sprint(late); len(late) != patienceNodes || late[patienceNodes-1] > 21*time.Millisecond || len(slices.Compact(late)) < 3 {
+	if text := fmt.Sprint(late); len(late) != nodes || late[nodes-1] > 21*time.Millisecond || len(slices.Compact(late)) < 3 {
 		t.Errorf("the answers came after %s: want five, at different times up to 20 ms", text)
 	}
 }
