@@ -33,7 +33,8 @@ func (p *planner) jobs(cells []plannedCell) ([]job, error) {
 		}
 		drawn = append(drawn, more...)
 	}
-	return append(inTurn(named), inTurn(drawn)...), nil
+	jobs := append(inTurn(named), inTurn(drawn)...)
+	return jobs, p.corpus.complete(p, cells, jobs)
 }
 
 // inTurn returns the first trial of each list, then the second of each, and so on. It leaves out empty

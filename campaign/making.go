@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +45,12 @@ func (c Campaign) MakeCorpus(ctx context.Context, seeds []uint64, progress func(
 		if err != nil {
 			return nil, err
 		}
-		if stored.Matrix.Interrupted || len(stored.Matrix.Failed) > 0 {
-			return nil, fmt.Errorf("make a corpus: the campaign in %s did not run to its end", stored.Dir)
+		if stored.Matrix.Interrupted {
+			return nil, cmp.Or(ctx.Err(), errors.New("make a corpus: interrupted"))
+		}
+		if len(stored.Matrix.Failed) > 0 {
+			t := stored.Matrix.Failed[0]
+			return nil, fmt.Errorf("make a corpus: %s under %s, %s: %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Title(), t.Err)
 		}
 	}
 	list := corpus.Choose(m.candidates)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/internal/input"
@@ -25,9 +26,9 @@ const (
 	// corpus, in every other cell that the corpus has.
 	otherDrawn = 3
 	otherNamed = 3
-	// drawnNumbers bounds the numbers of the trials that otherDrawn chooses: a thorough campaign of
-	// the same seed has these trials too.
-	drawnNumbers = 12
+	// firstFresh is the number of the first trial that a campaign with a corpus draws. The trials before it
+	// are those of a thorough campaign: some of them may have been selected for the corpus.
+	firstFresh = 12
 )
 
 // memory is the corpus as a campaign uses it.
@@ -95,8 +96,8 @@ func exists(l corpus.Line) error {
 	return nil
 }
 
-// ranked orders the named schedules of the list by what they add for their cost: first the one that
-// shows most facts, then the one that shows most of what the first does not show, and so on.
+// ranked orders the named schedules of the list by the number of facts for which the list keeps their
+// trials, over all recipes: the most first.
 func ranked(list corpus.List) map[schedule]int {
 	shows := map[schedule]int{}
 	for _, l := range list {
@@ -136,24 +137,21 @@ func (m *memory) of(c plannedCell) *memorized {
 
 // numbers returns the numbers of the trials that the campaign draws for workload i of a cell.
 func (p *planner) numbers(c plannedCell, i int) (ks []int) {
-	n, cell := p.config.Trials, p.corpus.of(c)
+	n, from, cell := p.config.Trials, 0, p.corpus.of(c)
 	switch {
 	case n > 0 || p.corpus == nil: // the user chose the number, or there is no corpus
 	case cell == nil:
 		n = p.fresh
 	case !cell.violated:
-		n = (cell.draw + len(c.workloads) - 1) / len(c.workloads)
+		n, from = (cell.draw+len(c.workloads)-1)/len(c.workloads), firstFresh
 	default:
-		first := int(seedOf(p.config.Seed, c.recipe.ID, c.fault.Name, "", "drawn") % (drawnNumbers * 1000))
-		for j := range otherDrawn {
-			if at := first + j; at%len(c.workloads) == i {
-				ks = append(ks, at/len(c.workloads)%drawnNumbers)
-			}
+		n, from = otherDrawn/len(c.workloads), firstFresh
+		if i < otherDrawn%len(c.workloads) {
+			n++
 		}
-		return ks
 	}
 	for k := range n {
-		ks = append(ks, k)
+		ks = append(ks, from+k)
 	}
 	return ks
 }
@@ -193,22 +191,16 @@ func (p *planner) selected(c *plannedCell, lists [][]trial.Spec) ([][]trial.Spec
 		return lists, nil
 	}
 	var others []trial.Spec
-	there := map[corpus.Key]bool{}
 	for i, specs := range lists {
 		var kept []trial.Spec
 		for _, s := range specs {
 			if _, ok := p.corpus.lines[corpus.KeyOf(s)]; ok {
-				kept, there[corpus.KeyOf(s)] = append(kept, s), true
+				kept = append(kept, s)
 			} else {
 				others = append(others, s)
 			}
 		}
 		lists[i] = kept
-	}
-	for _, l := range cell.lines {
-		if l.Schedule != "" && !there[l.Key()] && !p.corpus.adapted && p.probed(*c, l.Workload) {
-			return nil, input.Errorf("corpus %s: %s under %s (%s) has no schedule %q: lockstorm corpus make writes the list anew", l.At(), l.Lock, l.Fault, l.Workload, l.Schedule)
-		}
 	}
 	if !cell.violated {
 		c.skipped = len(others)
@@ -225,11 +217,42 @@ func (p *planner) selected(c *plannedCell, lists [][]trial.Spec) ([][]trial.Spec
 // that taught most across the recipes of the corpus, then the other named schedules in their order, then
 // drawn trials. The error is the corpus's (corpus.Builtin).
 func MostTelling(specs []trial.Spec) error {
-	list, err := corpus.Builtin()
+	rank, err := builtinRank()
 	if err != nil {
 		return err
 	}
-	(&memory{rank: ranked(list)}).sort(specs)
+	(&memory{rank: rank}).sort(specs)
+	return nil
+}
+
+var builtinRank = sync.OnceValues(func() (map[schedule]int, error) {
+	list, err := corpus.Builtin()
+	return ranked(list), err
+})
+
+// complete returns an input.Error if a line of a cell is none of the planned trials. A workload whose probe
+// failed has no plans; that failure is reported already.
+func (m *memory) complete(p *planner, cells []plannedCell, jobs []job) error {
+	if m == nil || m.adapted {
+		return nil
+	}
+	planned := map[corpus.Key]bool{}
+	for _, j := range jobs {
+		planned[corpus.KeyOf(j.spec)] = true
+	}
+	for _, c := range cells {
+		cell := m.of(c)
+		if cell == nil {
+			continue
+		}
+		for _, l := range cell.lines {
+			probe := c.fault.Undisturbed && l.Schedule == "" && l.Seed == 0
+			failed := slices.Contains(c.workloads, l.Workload) && !p.probed(c, l.Workload)
+			if !planned[l.Key()] && !failed && !(probe && slices.Contains(c.workloads, l.Workload)) {
+				return input.Errorf("corpus %s: there is no such trial: %s: lockstorm corpus make writes the list anew", l.At(), l.Title())
+			}
+		}
+	}
 	return nil
 }
 

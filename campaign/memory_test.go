@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -112,15 +113,20 @@ func TestAFlawThatTheCorpusDoesNotHaveIsTold(t *testing.T) {
 }
 
 func TestALineOfWhatDoesNotExistRefusesTheRun(t *testing.T) {
-	for was, test := range map[string]struct{ is, says string }{
-		"touch.back-1of2":    {"touch.up-1of2", `set-nx-px.jsonl:1: set-nx-px under client-skew (mutex) has no schedule "touch.up-1of2"`},
-		`"lock":"set-nx-px"`: {`"lock":"set-nx-py"`, `set-nx-px.jsonl:1: there is no lock "set-nx-py"`},
-		"client-skew":        {"client-skip", `set-nx-px.jsonl:1: there is no fault "client-skip"`},
-		"mutex":              {"mutes", `set-nx-px.jsonl:1: there is no workload "mutes"`},
+	for _, test := range []struct{ was, is, says string }{
+		{"touch.back-1of2", "touch.up-1of2", `set-nx-px.jsonl:1: there is no such trial: set-nx-px under client-skew (mutex), touch.up-1of2`},
+		{`"lock":"set-nx-px"`, `"lock":"set-nx-py"`, `set-nx-px.jsonl:1: there is no lock "set-nx-py"`},
+		{"client-skew", "client-skip", `set-nx-px.jsonl:1: there is no fault "client-skip"`},
+		{"mutex", "mutes", `set-nx-px.jsonl:1: there is no workload "mutes"`},
+		{"mutex", "read-write", `set-nx-px.jsonl:1: there is no such trial: set-nx-px under client-skew (read-write)`},
 	} {
-		_, err := remembering(t, strings.Replace(cleanLine, was, test.is, 1), "client-skew").Run(t.Context())
+		c := remembering(t, strings.Replace(cleanLine, test.was, test.is, 1), "client-skew")
+		_, err := c.Run(t.Context())
 		if err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("got %v, want it to say %q", err, test.says)
+		}
+		if left, _ := filepath.Glob(filepath.Join(c.Config.Store, c.Config.Name, "*")); len(left) > 0 {
+			t.Errorf("%s: the refused run left %q", test.is, left)
 		}
 	}
 }

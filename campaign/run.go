@@ -180,7 +180,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	}
 	jobs, err := r.planner.jobs(cells)
 	if err != nil {
-		return err
+		return errors.Join(err, r.store.discard())
 	}
 	// Only the probes show which cells a fault cannot strike.
 	if err := testsSomething(cells); err != nil {

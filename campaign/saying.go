@@ -157,13 +157,6 @@ func (c Campaign) lines(ctx context.Context, pool worker.Pool, dir string) (map[
 	if err != nil {
 		return nil, err
 	}
-	for _, cell := range cells {
-		for _, l := range p.corpus.of(cell).lines {
-			if _, ok := specs[l.Key()]; !ok && slices.Contains(cell.workloads, l.Workload) {
-				return nil, input.Errorf("corpus %s: there is no such trial: %s: lockstorm corpus make writes the list anew", l.At(), l.Title())
-			}
-		}
-	}
 	for k := range specs {
 		if _, ok := p.corpus.lines[k]; !ok {
 			delete(specs, k)

@@ -12,13 +12,16 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -123,9 +126,7 @@ func Read(dir fs.FS) (List, error) {
 
 // parse decodes one line of a file.
 func (l *Line) parse(text []byte) error {
-	in := json.NewDecoder(bytes.NewReader(text))
-	in.DisallowUnknownFields()
-	err := in.Decode(l)
+	err := decode(text, l)
 	switch {
 	case err != nil:
 		return input.Errorf("corpus %s: expected a trial as a line of JSON: %w", l.at, err)
@@ -135,6 +136,28 @@ func (l *Line) parse(text []byte) error {
 		return input.Errorf("corpus %s: expected a schedule, or a seed and a trial's number, not both", l.at)
 	case l.Trial < 0 || l.Seed > trial.MaxSeed:
 		return input.Errorf("corpus %s: seed %d, trial %d: expected a seed up to %d and a number from 0", l.at, l.Seed, l.Trial, uint64(trial.MaxSeed))
+	case l.Schedule == "" && l.Seed == 0 && (l.Fault != nemesis.Undisturbed().Name || l.Trial != 0):
+		return input.Errorf("corpus %s: expected a schedule or a seed: only trial 0 without a fault has neither", l.at)
+	case len(l.For) == 0:
+		return input.Errorf("corpus %s: expected facts for which the trial is kept", l.at)
+	case l.Draw < 0 || l.Draw > mostDrawn:
+		return input.Errorf("corpus %s: draw %d: expected at most %d", l.at, l.Draw, mostDrawn)
+	}
+	return nil
+}
+
+// mostDrawn is the maximum of Line.Draw.
+const mostDrawn = 900
+
+// decode decodes text, which must be one JSON value with known fields and nothing else.
+func decode(text []byte, into any) error {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(into); err != nil {
+		return err
+	}
+	if _, err := in.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after it")
 	}
 	return nil
 }

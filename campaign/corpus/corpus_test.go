@@ -21,6 +21,10 @@ func TestALineThatCannotBeUsedIsNamedWithItsFile(t *testing.T) {
 		"drawn and named":    {`{"lock":"setnx","fault":"none","workload":"mutex","schedule":"x","seed":3,"for":[]}`, "a.jsonl:1: expected a schedule, or a seed"},
 		"a negative number":  {`{"lock":"setnx","fault":"none","workload":"mutex","trial":-3,"for":[]}`, "a.jsonl:1: seed 0, trial -3: expected"},
 		"the same trial":     {good + "\n\n", "a.jsonl:2: expected a trial"},
+		"more than a line":   {good + " <<<", "a.jsonl:1: expected a trial as a line of JSON: there is more after it"},
+		"neither kind":       {`{"lock":"setnx","fault":"delay","workload":"mutex","trial":3,"for":["outcome holds"]}`, "a.jsonl:1: expected a schedule or a seed"},
+		"no facts":           {`{"lock":"setnx","fault":"delay","workload":"mutex","schedule":"x","for":[]}`, "a.jsonl:1: expected facts"},
+		"too many to draw":   {`{"lock":"setnx","fault":"delay","workload":"mutex","schedule":"x","for":["outcome holds"],"draw":1000}`, "a.jsonl:1: draw 1000: expected at most 900"},
 		"the same trial two": {good + "\n" + good, "a.jsonl:2: setnx under none (mutex), x is already in a.jsonl:1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package corpus
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,15 +28,21 @@ func ReadRecorded(path string) (all []Recorded, err error) {
 	if err != nil {
 		return nil, input.Errorf("recorded trials: %w", err)
 	}
+	seen := map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, len(text)+1)
 	for n := 1; lines.Scan(); n++ {
 		r := Recorded{Line: Line{at: fmt.Sprintf("%s:%d", path, n)}}
-		in := json.NewDecoder(bytes.NewReader(lines.Bytes()))
-		in.DisallowUnknownFields()
-		if err := in.Decode(&r); err != nil || r.Folder == "" {
+		if err := decode(lines.Bytes(), &r); err != nil {
 			return nil, input.Errorf("%s: expected a stored trial as a line of JSON: %w", r.at, err)
 		}
+		if r.Folder == "" {
+			return nil, input.Errorf("%s: expected the folder of a stored trial", r.at)
+		}
+		if first, twice := seen[r.Folder]; twice {
+			return nil, input.Errorf("%s: %s is already in %s: expected each trial once", r.at, r.Folder, first)
+		}
+		seen[r.Folder] = r.at
 		r.Folder = filepath.Join(filepath.Dir(path), filepath.FromSlash(r.Folder))
 		all = append(all, r)
 	}

@@ -63,11 +63,14 @@ file for each recipe. Files of other recipes stay as they are.`,
 				}
 				all = append(all, seed)
 			}
+			if c.Shrink < 1 {
+				return input.Errorf("--shrink %d: expected at least 1", c.Shrink)
+			}
 			c.Locks = strings.Split(chosen, ",")
 			return a.makeCorpus(cmd.Context(), c, all, out)
 		},
 	}
-	cmd.Flags().StringVar(&chosen, "locks", "all,libraries", "recipes (lockstorm list locks)")
+	cmd.Flags().StringVar(&chosen, "locks", "all", "recipes (lockstorm list locks)")
 	cmd.Flags().StringVar(&seeds, "seeds", "1,777,4242", "seeds of the drawn trials")
 	cmd.Flags().IntVar(&c.Shrink, "shrink", shrinkTrials, "trials in which to look for each smallest trial")
 	cmd.Flags().IntVar(&c.Parallel, "parallel", c.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
@@ -154,7 +157,7 @@ anything differs but the bytes of histories.`,
 			return a.diffCorpus(cmd.Context(), c, recorded, histories)
 		},
 	}
-	cmd.Flags().StringVar(&chosen, "locks", "all,libraries", "recipes (lockstorm list locks)")
+	cmd.Flags().StringVar(&chosen, "locks", "all", "recipes (lockstorm list locks)")
 	cmd.Flags().StringVar(&faults, "faults", "all", "faults (lockstorm list faults)")
 	cmd.Flags().IntVar(&c.Parallel, "parallel", c.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
 	cmd.Flags().StringVar(&recorded, "recorded", corpus.RecordedList, "list of recorded trials, in a clone of the repository; \"\" = judge none")
@@ -167,6 +170,12 @@ func (a *app) diffCorpus(ctx context.Context, c campaign.Config, recorded string
 	if err != nil {
 		return err
 	}
+	var stored []corpus.Recorded
+	if recorded != "" {
+		if stored, err = corpus.ReadRecorded(recorded); err != nil {
+			return err
+		}
+	}
 	ready, err := a.simulated(ctx, c, list)
 	if err != nil {
 		return err
@@ -177,14 +186,8 @@ func (a *app) diffCorpus(ctx context.Context, c campaign.Config, recorded string
 	if err != nil {
 		return err
 	}
-	if recorded != "" {
-		stored, err := corpus.ReadRecorded(recorded)
-		if err != nil {
-			return err
-		}
-		for _, r := range stored {
-			said = append(said, campaign.SayRecorded(ctx, r.Folder, r.Line))
-		}
+	for _, r := range stored {
+		said = append(said, campaign.SayRecorded(ctx, r.Folder, r.Line))
 	}
 	return a.tellDifferences(said, histories)
 }
