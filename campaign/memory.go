@@ -90,7 +90,7 @@ func exists(l corpus.Line) error {
 		ok         bool
 	}{{"lock", l.Lock, lock}, {"fault", l.Fault, fault}, {"workload", l.Workload, workload}} {
 		if !name.ok {
-			return input.Errorf("corpus %s: there is no %s %q: lockstorm corpus make writes the list anew", l.At(), name.what, name.name)
+			return input.Errorf("corpus %s: there is no %s %q: remove the line, or the file of a recipe that is gone", l.At(), name.what, name.name)
 		}
 	}
 	return nil
