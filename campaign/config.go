@@ -159,16 +159,9 @@ func (c Config) patient() time.Duration {
 // 3,000 to 7,000 a second on two cores; more attempts would cause timeouts of the harness's own making.
 const crowdRetry = 500 * time.Microsecond
 
-// retry returns the mean interval at which each of so many clients tries a busy lock again. nodes is
-// the number of independent nodes (0 = they are not independent). A refused attempt on five nodes sends
-// ten commands instead of one, and libraries for RedLock wait longer between attempts too: 200 ms in
-// node-redlock and redlock-rb.
-func (c Config) retry(clients, nodes int) time.Duration {
-	interval := c.TTL / 20
-	if nodes > 1 {
-		interval = c.TTL / 5
-	}
-	return max(interval, time.Duration(clients)*crowdRetry)
+// retry returns the mean interval at which each of so many clients tries a busy lock again.
+func (c Config) retry(clients int) time.Duration {
+	return max(c.TTL/20, time.Duration(clients)*crowdRetry)
 }
 
 func trimmed(names []string) []string {

@@ -21,7 +21,7 @@ const (
 	// cleanDrawn is the number of drawn trials in a cell in which no trial of the corpus is violated,
 	// unless the corpus asks for more. 60 exercised trials without a violation bound the share of
 	// violated ones to 4.9 % (Cell.Bound).
-	cleanDrawn = 60
+	cleanDrawn = 64
 	// otherDrawn and otherNamed are the numbers of drawn trials, and of named schedules outside the
 	// corpus, in every other cell that the corpus has.
 	otherDrawn = 3

@@ -214,7 +214,7 @@ func (p *planner) spec(c plannedCell, workload string, k int) trial.Spec {
 		TTL:     conf.TTL,
 		Hold:    cmp.Or(conf.Hold, conf.TTL/10),
 		Rest:    cmp.Or(conf.Rest, conf.TTL/20),
-		Retry:   conf.retry(clients, s.Nodes),
+		Retry:   conf.retry(clients),
 		// Leave time for a lost reply and its consequences.
 		Duration: conf.Duration + 2*conf.patient(),
 		Margin:   conf.TTL/2 + conf.patient(),

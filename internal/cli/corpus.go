@@ -170,12 +170,6 @@ func (a *app) diffCorpus(ctx context.Context, c campaign.Config, recorded string
 	if err != nil {
 		return err
 	}
-	var stored []corpus.Recorded
-	if recorded != "" {
-		if stored, err = corpus.ReadRecorded(recorded); err != nil {
-			return err
-		}
-	}
 	ready, err := a.simulated(ctx, c, list)
 	if err != nil {
 		return err
@@ -186,8 +180,14 @@ func (a *app) diffCorpus(ctx context.Context, c campaign.Config, recorded string
 	if err != nil {
 		return err
 	}
-	for _, r := range stored {
-		said = append(said, campaign.SayRecorded(ctx, r.Folder, r.Line))
+	if recorded != "" {
+		stored, err := corpus.ReadRecorded(recorded)
+		if err != nil {
+			return errors.Join(a.tellDifferences(said, histories), err)
+		}
+		for _, r := range stored {
+			said = append(said, campaign.SayRecorded(ctx, r.Folder, r.Line))
+		}
 	}
 	return a.tellDifferences(said, histories)
 }
