@@ -74,6 +74,9 @@ func TestTheCorpusRunsFirstAndThenWhatItDoesNotKnow(t *testing.T) {
 		}
 	}
 	for _, r := range s.Trials {
+		if !r.Probe && drawn(r.Spec) && r.Spec.Trial < firstFresh {
+			t.Errorf("%s may have been selected for the corpus", r.Spec.Title())
+		}
 		if line := replay(s.Info, r); taken(r.Spec) && !strings.Contains(line, "--seed 777 --trial 3") {
 			t.Errorf("%s is replayed by %s", r.Spec.Title(), line)
 		}
