@@ -92,7 +92,7 @@ func (f *File) Close() error {
 
 // encoder compresses whole files, one at a time. Many goroutines can use it.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
-	// The best level makes evidence a seventh smaller, but takes four times as long, and its tables take
+	// The best level makes evidence a seventh smaller, but takes six times as long, and its tables take
 	// 36 MB of memory.
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
 	if err != nil {
