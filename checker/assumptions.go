@@ -96,8 +96,8 @@ func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
 		if o.Invoke.Client != h.Client || o.Invoke.Process == history.Nemesis || o.Invoke.Lock != h.Lock || o.Done() != history.OK || o.Complete.Time > by {
 			continue
 		}
-		if deadline := o.Lease().Deadline; deadline != 0 && (o.Invoke.F == history.FAcquire || o.Invoke.F == history.FExtend) {
-			until = max(until, rp.Clocks[h.Client].Shows(deadline, o.Invoke.Time))
+		if lease := o.Lease(); lease.Deadline != 0 && (o.Invoke.F == history.FAcquire || o.Invoke.F == history.FExtend) {
+			until = max(until, rp.Clocks[h.Client].Ends(lease, o.Invoke.Time))
 		}
 	}
 	return until

@@ -87,10 +87,19 @@ type attempt struct {
 	due         []*alarm // the attempt is dead when all of them rang
 }
 
-// alarm is a deadline. It rings when the client's clock shows wall.
+// alarm is a deadline. It rings when the client's wall clock or monotonic clock shows at.
 type alarm struct {
-	wall time.Duration
-	rang bool
+	at        time.Duration
+	monotonic bool
+	rang      bool
+}
+
+// hears makes the alarm ring if its clock shows its time, or a later one.
+func (d *alarm) hears(now, ahead time.Duration) {
+	if d.monotonic {
+		ahead = 0
+	}
+	d.rang = d.rang || now+ahead >= d.at
 }
 
 func (s *bruteState) tick(now time.Duration, ops []history.Op) {
@@ -106,17 +115,17 @@ func (s *bruteState) tick(now time.Duration, ops []history.Op) {
 		}
 	}
 	for _, a := range s.claimed {
-		a.listen(now + s.ahead[a.client])
+		a.listen(now, s.ahead[a.client])
 	}
 	for _, op := range here {
 		s.live(op, now, ops)
 	}
 }
 
-func (a *attempt) listen(wall time.Duration) {
+func (a *attempt) listen(now, ahead time.Duration) {
 	all := len(a.due) > 0
 	for _, d := range a.due {
-		d.rang = d.rang || wall >= d.wall
+		d.hears(now, ahead)
 		all = all && d.rang
 	}
 	a.lapsed = a.lapsed || all && !a.dead
@@ -124,9 +133,9 @@ func (a *attempt) listen(wall time.Duration) {
 }
 
 // alarmFor returns the alarm of an operation's deadline. The alarm has rung if the client's clock
-// showed wall or later between the operation's invocation and its completion.
-func (s *bruteState) alarmFor(op history.Op, wall time.Duration, ops []history.Op) *alarm {
-	d := &alarm{wall: wall}
+// showed its time or later between the operation's invocation and its completion.
+func (s *bruteState) alarmFor(op history.Op, ops []history.Op) *alarm {
+	d := &alarm{at: op.Lease.Deadline, monotonic: op.Lease.Monotonic}
 	began, ahead := time.Duration(-1), time.Duration(0)
 	for _, o := range ops[:op.Index] {
 		if o.Process == op.Process && o.Type == history.Invoke {
@@ -139,7 +148,9 @@ func (s *bruteState) alarmFor(op history.Op, wall time.Duration, ops []history.O
 				ahead = o.Offset
 			}
 		}
-		d.rang = d.rang || now >= began && now+ahead >= wall
+		if now >= began {
+			d.hears(now, ahead)
+		}
 	}
 	return d
 }
@@ -172,7 +183,7 @@ func (s *bruteState) live(op history.Op, now time.Duration, ops []history.Op) {
 	case op.F == history.FAcquire && op.Type == history.OK:
 		a := &attempt{client: op.Client, lock: op.Lock, mode: mode, token: token}
 		if op.Lease != nil && op.Lease.Deadline != 0 {
-			a.due = append(a.due, s.alarmFor(op, op.Lease.Deadline, ops))
+			a.due = append(a.due, s.alarmFor(op, ops))
 			a.dead, a.lapsed = a.due[0].rang, a.due[0].rang
 		}
 		s.claimed = append(s.claimed, a)
@@ -181,12 +192,12 @@ func (s *bruteState) live(op history.Op, now time.Duration, ops []history.Op) {
 			if a.dead && !a.lapsed || len(a.due) == 0 || a.client != op.Client || a.lock != op.Lock || a.mode != mode {
 				continue
 			}
-			anew := s.alarmFor(op, op.Lease.Deadline, ops)
+			anew := s.alarmFor(op, ops)
 			a.due = append(a.due, anew)
 			if a.lapsed && !anew.rang {
 				a.dead, a.lapsed = false, false
 			}
-			a.listen(now + s.ahead[a.client])
+			a.listen(now, s.ahead[a.client])
 		}
 	case op.F == history.FRelease && op.Type == history.Invoke:
 		s.giveBack(op.Client, op.Lock, mode, token, s.unsure[id+token])

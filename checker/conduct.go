@@ -243,10 +243,7 @@ func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 		if rp.Claims.TTL > 0 {
 			end = since + rp.Claims.TTL - rp.Claims.TTL/10
 		}
-		if lease.Deadline != 0 {
-			end = min(end, rp.Clocks[g.Client].Shows(lease.Deadline, since))
-		}
-		until = max(until, end)
+		until = max(until, min(end, rp.Clocks[g.Client].Ends(lease, since)))
 	}
 	from, to := rp.Pairing.Of[rp.Pairing.Place(h.Acquire)], rp.Pairing.Of[rp.Pairing.Place(h.End)]
 	for i := from; i < to; i++ {

@@ -232,7 +232,7 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
 	deadline, asked := owner.Lease().Deadline, owner.Invoke.Time
-	if deadline == 0 || !rp.steppedIn(g.Client, asked, granted) {
+	if deadline == 0 || owner.Lease().Monotonic || !rp.steppedIn(g.Client, asked, granted) {
 		return false
 	}
 	due := deadline - rp.aheadAt(g.Client, asked)

@@ -167,6 +167,7 @@ func (c *comparer) lease(a, b *Lease) {
 	}
 	exact(c, "lease.fence", a.Fence, b.Fence)
 	exact(c, "lease.deadline", a.Deadline, b.Deadline)
+	exact(c, "lease.monotonic", a.Monotonic, b.Monotonic)
 }
 
 func (c *comparer) window(a, b *Window) {

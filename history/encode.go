@@ -60,6 +60,9 @@ func (l *Lease) appendJSON(b []byte) []byte {
 	b = appendText(b, `,"token":`, l.Token)
 	b = appendNumber(b, `,"fence":`, l.Fence)
 	b = appendNumber(b, `,"deadline":`, l.Deadline)
+	if l.Monotonic {
+		b = append(b, `,"monotonic":true`...)
+	}
 	if len(b) == start {
 		return append(b, "{}"...)
 	}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 )
@@ -90,6 +91,9 @@ func (p *plainJSON) lease(l *Lease) bool {
 			return number(p, &l.Fence)
 		case "deadline":
 			return number(p, &l.Deadline)
+		case "monotonic":
+			l.Monotonic = p.true()
+			return l.Monotonic
 		}
 		return false
 	})
@@ -166,6 +170,16 @@ func (p *plainJSON) byte(b byte) bool {
 		return true
 	}
 	return false
+}
+
+// true skips white space and reads the word true, if it is next.
+func (p *plainJSON) true() bool {
+	p.space()
+	if !bytes.HasPrefix(p.text[p.at:], []byte("true")) {
+		return false
+	}
+	p.at += len("true")
+	return true
 }
 
 func (p *plainJSON) space() {

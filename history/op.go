@@ -175,6 +175,9 @@ type Lease struct {
 	// nanoseconds since the true wall-clock time of the trial's start; 0 = the holder relies on the
 	// lock until the release.
 	Deadline time.Duration `json:"deadline,omitempty"`
+	// Monotonic: Deadline is a time of the trial's clock instead, since the holder reads its monotonic
+	// clock, which nobody can set.
+	Monotonic bool `json:"monotonic,omitempty"`
 }
 
 // KeyState is one key of Op.Keys: a post-mortem found it, or a node evicted it or got it.

@@ -86,6 +86,7 @@ func judgments() map[string]judgment {
 			"extension by lease-outlived", "ownership by foreign-renewal", "An owner check on extension",
 		}},
 		"until":            {true, []string{"resource by lease-outlived", "!exclusion by"}},
+		"untilSkewed":      {true, []string{"--- PASS: TestScene/client-skew", "!exclusion by", "!undecided"}},
 		"untilByWallClock": {true, []string{"--- PASS: TestScene/client-skew", "exclusion by client-clock", "!undecided"}},
 		"byWallClock":      {false, []string{"--- PASS: TestScene/none", "--- FAIL: TestScene/client-skew", "s wall clock jumped", "exclusion by race"}},
 		"untilOfNoLease":   {true, []string{"--- PASS: TestScene/none", "!panic"}},

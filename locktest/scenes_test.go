@@ -37,6 +37,8 @@ var scenes = map[string]func(t *testing.T){
 	"extendedByAnybody": func(t *testing.T) {
 		locktest.Run(t, extended(false), few("none"))
 	},
+	// The deadline is the monotonic clock's, which the fault does not change.
+	"untilSkewed":  func(t *testing.T) { locktest.Run(t, until(0), few("none", "client-skew")) },
 	"untilTooLate": func(t *testing.T) { locktest.Run(t, until(time.Second), few("none", "client-pause")) },
 	"until":        func(t *testing.T) { locktest.Run(t, until(-time.Second), few("none", "client-pause", "delay"), whole) },
 	"untilByWallClock": func(t *testing.T) {

@@ -32,19 +32,20 @@ func (s *session) recorded(l locks.Lease) *history.Lease {
 	if l == (locks.Lease{}) {
 		return nil
 	}
-	return &history.Lease{Token: l.Token, Fence: l.Fence, Deadline: s.onTrialClock(l.Deadline)}
+	return &history.Lease{Token: l.Token, Fence: l.Fence, Deadline: s.onTrialClock(l.Deadline), Monotonic: l.Monotonic && !l.Deadline.IsZero()}
 }
 
 // onTrialClock converts an instant of the client's wall clock to the time since the true wall-clock
-// time of the trial's start (history.Lease.Deadline). It does not correct the client's skew.
-func (s *session) onTrialClock(wall time.Time) time.Duration {
-	if wall.IsZero() {
+// time of the trial's start (history.Lease.Deadline). It does not correct the client's skew. An instant of
+// time.Now becomes a time of the trial's clock.
+func (s *session) onTrialClock(at time.Time) time.Duration {
+	if at.IsZero() {
 		return 0
 	}
 	// Two clocks cannot be read at the same time. In this order the result is too early by the
 	// time between the two readings: the history's deadline is never later than the client's.
 	now := s.Env.Now()
-	return now + time.Until(wall)
+	return now + time.Until(at)
 }
 
 // ended wraps an error that ends a client, to distinguish it from a lock's error.

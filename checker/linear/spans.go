@@ -196,18 +196,16 @@ type claim struct{ invoke, ok, end time.Duration }
 // lock by the client's clock. An extension that is answered before the last period ends
 // prolongs this period; a later answer begins a new period.
 func (d *ownerOps) claimed(p *history.Pair, f clientEvents) []claim {
-	due := p.Lease().Deadline
-	if due == 0 {
-		return []claim{{p.Invoke.Time, p.Complete.Time, Forever}}
+	all := []claim{{p.Invoke.Time, p.Complete.Time, f.ends(p.Lease(), p.Invoke.Time)}}
+	if p.Lease().Deadline == 0 {
+		return all
 	}
-	all := []claim{{p.Invoke.Time, p.Complete.Time, f.reaches(due, p.Invoke.Time)}}
 	for _, x := range d.extends {
-		due := x.Lease().Deadline
-		if x.Complete.Type != history.OK || x.Complete.Index < p.Complete.Index || due == 0 {
+		if x.Complete.Type != history.OK || x.Complete.Index < p.Complete.Index || x.Lease().Deadline == 0 {
 			continue
 		}
 		last := &all[len(all)-1]
-		if end := f.reaches(due, x.Invoke.Time); x.Complete.Time < last.end {
+		if end := f.ends(x.Lease(), x.Invoke.Time); x.Complete.Time < last.end {
 			last.end = max(last.end, end)
 		} else {
 			all = append(all, claim{x.Invoke.Time, x.Complete.Time, end})
@@ -231,6 +229,18 @@ func (f clientEvents) cutoff(p *history.Pair, lock string, mode history.Mode) ti
 		}
 	}
 	return end
+}
+
+// ends returns when the lease's deadline passes for the client, no earlier than the time since; Forever if it
+// has none.
+func (f clientEvents) ends(l history.Lease, since time.Duration) time.Duration {
+	switch {
+	case l.Deadline == 0:
+		return Forever
+	case l.Monotonic:
+		return max(since, l.Deadline)
+	}
+	return f.reaches(l.Deadline, since)
 }
 
 // reaches returns the first instant, no earlier than the time since, at which the client's wall

@@ -17,7 +17,7 @@ import (
 //
 // The :value of an acquire's ok is its fence, if any; the :value of a read or a write is
 // Op.Value. Everything else is in extra keys, which Jepsen ignores and Read understands:
-// :client (in every entry; nil = none), :lock, :mode, :token, :fence, :deadline, :seq,
+// :client (in every entry; nil = none), :lock, :mode, :token, :fence, :deadline, :monotonic, :seq,
 // :reason, and for the nemesis :node, :from, :offset, :lost, :window, and :opens in an
 // entry that opens a window. A deadline ends a hold without an operation: a model without
 // :deadline considers the lock held until a successful release. Op.Keys is left out.
@@ -81,6 +81,9 @@ func (m *ednMap) op(op *history.Op, beside bool) {
 		m.text(":token", op.Lease.Token)
 		number(m, ":fence", op.Lease.Fence)
 		number(m, ":deadline", op.Lease.Deadline)
+		if op.Lease.Monotonic {
+			m.raw(":monotonic", "true")
+		}
 	}
 	number(m, ":seq", op.Seq)
 	if op.Reason != "" {

@@ -65,7 +65,7 @@ func TestWhatIsWrittenAsEDNIsReadBack(t *testing.T) {
 				open[op.Process] = op
 			}
 			if rapid.Bool().Draw(t, "leased") {
-				op.Lease = &history.Lease{Token: text.Draw(t, "token"), Fence: number.Draw(t, "fence"), Deadline: time.Duration(number.Draw(t, "deadline"))}
+				op.Lease = &history.Lease{Token: text.Draw(t, "token"), Fence: number.Draw(t, "fence"), Deadline: time.Duration(number.Draw(t, "deadline")), Monotonic: rapid.Bool().Draw(t, "monotonic")}
 			}
 			if op.F == history.FRead || op.F == history.FWrite {
 				op.Value, op.Seq = rapid.SliceOfN(rapid.Int64(), 0, 3).Draw(t, "value"), number.Draw(t, "seq")

@@ -28,8 +28,8 @@ type clues struct {
 	late bool
 	// hasTTL: the keys have a TTL or should have one. renews: the lock claims to renew its lease.
 	// fenced: the lock claims to grant fencing tokens. deadlines: a holder has a deadline by its
-	// own clock. readers: it is a read-write lock.
-	hasTTL, renews, fenced, deadlines, readers bool
+	// own clock. settable: that is its wall clock. readers: it is a read-write lock.
+	hasTTL, renews, fenced, deadlines, settable, readers bool
 	// nodes is how many nodes must grant the lock.
 	nodes                                    int
 	promoted, restarted, evicted, splitBrain bool
@@ -58,9 +58,9 @@ func (c clues) ungranted() bool {
 	return c.reasons[account.SetInVain] || c.reasons[account.SetUnknown] || c.reasons[account.SetAfterwards]
 }
 
-// ownDeadline reports whether only the holder's own clock mattered: a holder has a deadline by its
+// ownDeadline reports whether only the holder's own clock mattered: a holder has a deadline by its wall
 // clock, Redis counts the TTL of the key, and the key's value is not a time.
-func (c clues) ownDeadline() bool { return c.deadlines && c.hasTTL && c.tokens != aTime }
+func (c clues) ownDeadline() bool { return c.settable && c.hasTTL && c.tokens != aTime }
 
 // clue is a command that changed another client's key. readFirst: the sender had read the key before,
 // by a separate command of the same operation.
@@ -89,7 +89,9 @@ func (t *teller) clues() clues {
 			c.took = took
 		}
 		c.waited = c.waited || t.promotedSince(h.From) && slices.ContainsFunc(g.Commands, acknowledged)
-		c.deadlines = c.deadlines || facts.OpOf(t.Ops, h.Acquire).Lease != nil && facts.OpOf(t.Ops, h.Acquire).Lease.Deadline > 0
+		lease := facts.OpOf(t.Ops, h.Acquire).Lease
+		c.deadlines = c.deadlines || lease != nil && lease.Deadline > 0
+		c.settable = c.settable || lease != nil && lease.Deadline > 0 && !lease.Monotonic
 	}
 	c.counted = t.Finding.kind() == checker.HarmReentry && t.repeated()
 	for _, i := range t.Finding.Ops {

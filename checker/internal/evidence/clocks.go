@@ -35,6 +35,18 @@ func (c Clock) Shows(wall, from time.Duration) time.Duration {
 	return max(from, wall-ahead)
 }
 
+// Ends returns when the lease's deadline passes for its holder, no earlier than the time from; Never if it has
+// none.
+func (c Clock) Ends(l history.Lease, from time.Duration) time.Duration {
+	switch {
+	case l.Deadline == 0:
+		return Never
+	case l.Monotonic:
+		return max(from, l.Deadline)
+	}
+	return c.Shows(l.Deadline, from)
+}
+
 // Before reports whether the clock showed a time before wall at some instant in [from, to]. Only the time
 // that the clock showed counts: a clock that was ahead during the whole interval may have shown no such
 // time, although a right clock would have.

@@ -167,10 +167,7 @@ func (s *scan) acquired(p *history.Pair) {
 	}
 	now := p.Complete.Time
 	s.expire(b, now)
-	a := openAcquire{token: lease.Token, ok: p.Complete.Index, until: Never}
-	if lease.Deadline != 0 {
-		a.until = s.clocks[at.Client].Shows(lease.Deadline, p.Invoke.Time)
-	}
+	a := openAcquire{token: lease.Token, ok: p.Complete.Index, until: s.clocks[at.Client].Ends(lease, p.Invoke.Time)}
 	a.live = a.until > now
 	a.lapsed = !a.live
 	b.openAcquires = append(b.openAcquires, a)
@@ -196,7 +193,7 @@ func (s *scan) extended(p *history.Pair) {
 	if lease.Deadline == 0 {
 		return
 	}
-	until := s.clocks[at.Client].Shows(lease.Deadline, p.Invoke.Time)
+	until := s.clocks[at.Client].Ends(lease, p.Invoke.Time)
 	for i := range b.openAcquires {
 		a := &b.openAcquires[i]
 		if a.until = max(a.until, until); !a.lapsed || a.until <= p.Complete.Time {

@@ -65,10 +65,7 @@ func (m *moder) entry(op *history.Op) {
 			return
 		}
 		lease := history.Pair{Invoke: &in, Complete: op}.Lease()
-		until := Never
-		if lease.Deadline != 0 {
-			until = m.clocks[op.Client].Shows(lease.Deadline, in.Time)
-		}
+		until := m.clocks[op.Client].Ends(lease, in.Time)
 		switch op.F {
 		case history.FAcquire:
 			m.taken[at] = append(m.taken[at], taken{op.Mode, lease.Token, op.Type == history.OK, until})

@@ -170,7 +170,7 @@ func (g *gambler) complete(p *player) {
 		}
 	}
 	if op.F == history.FExtend && g.timed {
-		op.Lease = &history.Lease{Deadline: g.now + time.Duration(g.rng.IntN(20)) + 1}
+		op.Lease = &history.Lease{Deadline: g.now + time.Duration(g.rng.IntN(20)) + 1, Monotonic: g.rng.IntN(3) == 0}
 	}
 	if op.F == history.FAcquire && op.Type == history.OK && g.claims.Fenced {
 		g.fenceIn(p, &op)
@@ -219,6 +219,7 @@ func (g *gambler) lease(p *player) *history.Lease {
 	l := history.Lease{Token: []string{"", fmt.Sprintf("c%d", p.id), fmt.Sprintf("t%d", len(g.ops))}[g.rng.IntN(3)]}
 	if g.timed && g.rng.IntN(3) > 0 {
 		l.Deadline = g.now + time.Duration(g.rng.IntN(25)) - 3
+		l.Monotonic = g.rng.IntN(3) == 0
 	}
 	if l == (history.Lease{}) {
 		return nil
