@@ -59,6 +59,22 @@ func lostFacts(trials []trial.Result) (all []LostFact) {
 	return all
 }
 
+// changedRecipes counts the trials of the corpus that have other histories than when it was made, by recipe.
+func changedRecipes(trials []trial.Result) (all []Changed) {
+	for _, t := range trials {
+		if !t.Changed {
+			continue
+		}
+		i := slices.IndexFunc(all, func(c Changed) bool { return c.Lock == t.Spec.Lock })
+		if i < 0 {
+			i, all = len(all), append(all, Changed{Lock: t.Spec.Lock})
+		}
+		all[i].Trials++
+	}
+	slices.SortFunc(all, func(a, b Changed) int { return cmp.Compare(a.Lock, b.Lock) })
+	return all
+}
+
 // missed lists the declared flaws that did not show. Where trials are deterministic and
 // the named schedules ran, a flaw must show under each fault that it is declared for;
 // elsewhere under at least one. In a mix of faults nothing is missed: chance decides

@@ -2,7 +2,9 @@ package campaign
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
@@ -104,6 +106,9 @@ type Matrix struct {
 	// did not come out.
 	New  []Discrepancy `json:"new,omitempty"`
 	Lost []LostFact    `json:"lost,omitempty"`
+	// Changed lists the recipes whose trials of the corpus have other histories than when the corpus was
+	// made: what they do now may show in trials that the corpus did not select.
+	Changed []Changed `json:"changed,omitempty"`
 	// Failed are trials with an error of the harness (trial.Result.Err).
 	Failed []trial.Result `json:"-"`
 	// Interrupted: the campaign was stopped or killed before its end, or a merged one lacks a shard.
@@ -135,6 +140,30 @@ type LostFact struct {
 	Workload string `json:"workload"`
 	Trial    string `json:"trial"` // trial.Spec.Title
 	Fact     string `json:"fact"`
+}
+
+// Changed counts the trials of the corpus that have other histories than when the corpus was made, of one
+// recipe.
+type Changed struct {
+	Lock   string `json:"lock"`
+	Trials int    `json:"trials"`
+}
+
+// ChangedLines says in sentences without a full stop which recipes are not those that the corpus knows, and
+// with which command all their schedules run; none if there are no such recipes.
+func (m Matrix) ChangedLines() (lines []string) {
+	var ids, counts []string
+	for _, c := range m.Changed {
+		ids = append(ids, c.Lock)
+		counts = append(counts, fmt.Sprintf("%s (%d)", c.Lock, c.Trials))
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return []string{
+		"trials of the corpus have other histories than when it was made, of " + strings.Join(counts, ", "),
+		"what has changed may show in trials that the corpus did not select; all: lockstorm run --thorough --locks " + strings.Join(ids, ","),
+	}
 }
 
 // Sink receives results as they come, and makes pictures and pages of them.

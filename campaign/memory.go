@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
@@ -287,6 +288,7 @@ func (m *memory) compare(t *trial.Result) {
 		return
 	}
 	t.Headline = line.Minimal != nil
+	t.Changed = line.Hash != "" && !strings.HasPrefix(t.Hash, line.Hash)
 	shown := corpus.Facts(*t)
 	for _, f := range line.For {
 		if !slices.Contains(shown, f) {

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,6 +113,38 @@ func TestAFlawThatTheCorpusDoesNotHaveIsTold(t *testing.T) {
 	}
 	if len(s.Matrix.New) != 1 || s.Matrix.New[0].Oracle != "liveness" || s.Matrix.New[0].Cause != "orphaned-key" {
 		t.Errorf("new: %+v, want liveness by orphaned-key", s.Matrix.New)
+	}
+}
+
+// A recipe that was changed after its lines were made may do something new in trials that the corpus did not
+// select.
+func TestARecipeThatChangedAfterTheCorpusWasMadeIsTold(t *testing.T) {
+	is := remembering(t, cleanLine, "client-skew")
+	s, err := is.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := ""
+	for _, r := range s.Trials {
+		if r.Spec.Schedule == "touch.back-1of2" {
+			hash = r.Hash[:corpus.HashDigits]
+		}
+	}
+	for _, test := range []struct {
+		hash string
+		want []Changed
+	}{{hash, nil}, {"0123456789abcdef", []Changed{{"set-nx-px", 1}}}} {
+		c := remembering(t, strings.Replace(cleanLine, `"for"`, fmt.Sprintf(`"hash":%q,"for"`, test.hash), 1), "client-skew")
+		s, err := c.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.Matrix.Changed, test.want) {
+			t.Errorf("hash %s: changed: %+v, want %+v", test.hash, s.Matrix.Changed, test.want)
+		}
+		if says := strings.Join(s.Matrix.ChangedLines(), "; "); strings.Contains(says, "--thorough --locks set-nx-px") != (test.want != nil) {
+			t.Errorf("hash %s: it says %q", test.hash, says)
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (r result) corpusWords() string {
 	if n := len(r.Matrix.Lost); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d corpus %s did not come out", n, wording.Plural(n, "fact")))
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(append(parts, r.Matrix.ChangedLines()...), "; ")
 }
 
 func (r result) testbedWords() string {

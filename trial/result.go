@@ -94,6 +94,8 @@ type Result struct {
 	// the corpus keeps the trial, and which did not come out (package campaign/corpus).
 	New     []Flaw   `json:"new,omitempty"`
 	Missing []string `json:"missing,omitempty"`
+	// Changed: the trial is one of the corpus, and had another history when the corpus was made.
+	Changed bool `json:"changed,omitempty"`
 	// Acquires are the durations of the successful acquires of a fault-free trial. They are
 	// passed on to the reports (campaign.Sink) but not stored.
 	Acquires []time.Duration `json:"-"`

@@ -91,6 +91,7 @@ func TestTheSchemaKnowsEveryFieldOfTheMatrix(t *testing.T) {
 		Programs: []campaign.ProgramFlaw{{Workload: "lottery", Why: "w", Source: "s"}},
 		New:      []campaign.Discrepancy{{Lock: "a", Fault: "none", Oracle: "exclusion", Cause: "race", Dir: "trials/a/none/mutex-1"}},
 		Lost:     []campaign.LostFact{{Lock: "a", Fault: "none", Workload: "mutex", Trial: "trial 1 of seed 7", Fact: "outcome violated bug"}},
+		Changed:  []campaign.Changed{{Lock: "a", Trials: 1}},
 	}
 	for name, change := range map[string]func(*campaign.Matrix){
 		"":                           func(*campaign.Matrix) {},

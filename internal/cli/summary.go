@@ -60,6 +60,9 @@ func (a *app) corpusFacts(w io.Writer, s campaign.Stored) {
 		}
 		more(n)
 	}
+	for i, line := range s.Matrix.ChangedLines() {
+		a.say(w, "%s%s", strings.Repeat("  ", i), line)
+	}
 }
 
 // repeated says whether repeated trials had the same history. The text is the end of a line.
@@ -89,6 +92,8 @@ func (a *app) asExpected(w io.Writer, s campaign.Stored) {
 	case !s.Info.Config.Expect || s.Matrix.ExitCode(true) != campaign.ExitExpected || s.Matrix.Interrupted:
 	case s.Matrix.Shard.Part():
 		a.say(w, "as expected: shard %s found no undeclared flaw; lockstorm merge reports declared flaws that were missed", s.Matrix.Shard)
+	case len(s.Matrix.Changed) > 0:
+		a.say(w, "as expected so far: %s; but the corpus selected trials of another version of some recipes (above)", foundWords(s.Matrix))
 	default:
 		a.say(w, "as expected: %s", foundWords(s.Matrix))
 	}
