@@ -58,8 +58,9 @@ func (v Verdict) Unordered() bool {
 // stalls returns the longest stall, and the first node that other nodes wrongly took for
 // dead; "" if there is none.
 func stalls(e history.Evidence) (longest time.Duration, deposed string) {
-	for _, op := range e.Ops {
-		switch {
+	for i := range e.Ops {
+		switch op := &e.Ops[i]; {
+		case op.Process != history.Nemesis: // most entries
 		case op.Event(history.FStall):
 			longest = max(longest, op.Offset)
 		case op.Event(history.FElection):

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
@@ -125,8 +127,8 @@ func (o Oracle) HarmOf(c Cause) Harm { return cmp.Or(c.row().harm, o.Harm) }
 // The checker is wrong, and no verdict of that trial can be trusted.
 var ErrDisagree = errors.New("sweep and porcupine disagree")
 
-// oracles returns the table of oracles in the order of reports.
-func oracles() []Oracle {
+// oracles returns the table of oracles in the order of reports. Callers do not change it.
+var oracles = sync.OnceValue(func() []Oracle {
 	return []Oracle{
 		{Name: "exclusion", Rank: 1, Harm: HarmOverlap, judge: exclusion,
 			Doc: "no two clients believe at once that they hold a lock; of a read-write lock, readers may share it"},
@@ -147,7 +149,7 @@ func oracles() []Oracle {
 		{Name: "draws", Rank: 10, OfProgram: true, judge: agreed(draws),
 			Doc: "a later holder of the lock does not repeat work that is to be done once"},
 	}
-}
+})
 
 // agreed adapts a judge that never returns an error.
 func agreed(judge func(context.Context, *Case) Verdict) func(context.Context, *Case) (Verdict, error) {
@@ -182,7 +184,7 @@ func (o Oracle) ask(ctx context.Context, f *Case) (v Verdict, err error) {
 
 // Oracles returns all oracles in the order of reports.
 func Oracles() []Oracle {
-	all := oracles()
+	all := slices.Clone(oracles())
 	for i, o := range all {
 		all[i].Judge = func(ctx context.Context, e history.Evidence) Verdict {
 			v, _ := o.ask(ctx, NewCase(e)) // Why also reports a disagreement
@@ -195,14 +197,19 @@ func Oracles() []Oracle {
 // OracleNamed returns the oracle of that name. Its Judge is nil if it judges by a model.
 // For an unknown name it returns an oracle that ranks last and has no Judge.
 func OracleNamed(name string) Oracle {
-	all := append(Oracles(), byModel)
-	for _, o := range all {
-		if o.Name == name {
-			return o
-		}
+	if o, ok := oraclesByName()[name]; ok {
+		return o
 	}
-	return Oracle{Name: name, Rank: len(all) + 1}
+	return Oracle{Name: name, Rank: len(oraclesByName()) + 1}
 }
+
+var oraclesByName = sync.OnceValue(func() map[string]Oracle {
+	byName := map[string]Oracle{}
+	for _, o := range append(Oracles(), byModel) {
+		byName[o.Name] = o
+	}
+	return byName
+})
 
 // Judge asks every oracle, in the order of Oracles. An error wraps ErrDisagree and says
 // which answers differed; even then the verdicts are complete.

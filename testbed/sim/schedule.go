@@ -83,7 +83,6 @@ type schedule struct {
 	due    time.Duration // when timer fires
 	last   time.Duration // when the last event happened
 	closed bool
-	stop   chan struct{}
 }
 
 // never is a time that no trial reaches.
@@ -91,7 +90,7 @@ const never = 1 << 62
 
 func newSchedule() schedule {
 	t := time.NewTimer(never)
-	return schedule{timer: t, due: never, stop: make(chan struct{})}
+	return schedule{timer: t, due: never}
 }
 
 // add puts an event on the agenda. The simulation's lock is held.
@@ -103,8 +102,11 @@ func (s *schedule) add(e *event) {
 	s.arm()
 }
 
-// arm sets the timer for the next event.
+// arm sets the timer for the next event. A closed schedule's timer fires once more, and ends run.
 func (s *schedule) arm() {
+	if s.closed {
+		return
+	}
 	next := time.Duration(never)
 	if len(s.events) > 0 {
 		next = s.events[0].at
@@ -144,9 +146,8 @@ func (s *schedule) next(at time.Duration) *event {
 // It ends when the schedule is closed.
 func (w *simulation) run() {
 	for {
-		select {
-		case <-w.schedule.timer.C:
-		case <-w.schedule.stop:
+		<-w.schedule.timer.C
+		if w.over() {
 			return
 		}
 		// All earlier activity is over: every other goroutine waits.
@@ -159,6 +160,13 @@ func (w *simulation) run() {
 		w.schedule.arm()
 		w.mu.Unlock()
 	}
+}
+
+// over reports whether the schedule is closed.
+func (w *simulation) over() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.schedule.closed
 }
 
 // happen executes one event. It ends the trial if the trial has used up its budget of events, or if
@@ -188,7 +196,6 @@ func (s *schedule) close() {
 	if !s.closed {
 		s.closed = true
 		s.events = nil
-		s.timer.Stop()
-		close(s.stop)
+		s.timer.Reset(0) // wakes run
 	}
 }
