@@ -303,6 +303,9 @@ func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
 // trial.
 func (p *planner) trial(c plannedCell, workload string, k int) (trial.Spec, nemesis.World, error) {
 	s := p.spec(c, workload, k)
+	if probe := c.fault.Undisturbed && k == 0; !p.real && !probe {
+		p.config.pace(&s.Options)
+	}
 	world := p.world(s, s.PromisedBy(c.recipe))
 	plan, err := nemesis.New(s.Seed, []string{s.Fault}, world, k)
 	switch {

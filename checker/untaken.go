@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,8 +62,56 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 		f.Commands = rp.indexOf(last)
 	}
 	f.From, f.Cause, f.Forever = from, LeftFree, true
-	f.Account = account.Account{Fact: fact, Reasons: []account.Fact{why}}
+	var wrong *account.Assumption
+	if pos, life, ok := rp.toldToWait(f, until); ok && len(asked) == 0 {
+		why.What, why.Command, why.Nodes, why.Age = account.ToldToWait, rp.call(pos), []string{rp.Commands[pos].Node}, life
+		f.Commands, f.Forever = rp.indexOf(pos), false
+		wrong = rp.clockJumped(rp.Commands[pos].Node, rp.Commands[pos].Replied)
+	}
+	f.Account = account.Account{Fact: fact, Reasons: []account.Fact{why}, Broken: wrong}
 	return f, true
+}
+
+// toldToWait finds a waiting client whose last command for the lock was answered with a remaining life in
+// milliseconds, as PTTL and the scripts of D3 answer, that ends only after the time until. Such a client may
+// ask again when that life is over.
+func (rp *replay) toldToWait(f Finding, until time.Duration) (pos int, life time.Duration, ok bool) {
+	last := map[int]int{}
+	for pos, c := range rp.Commands {
+		p, acquiring := rp.Acquired(c.Op)
+		if acquiring && p.Invoke.Lock == f.Lock && c.Sent < until && c.Replied > 0 {
+			last[c.Client] = pos
+		}
+	}
+	for _, client := range f.Clients {
+		pos, sent := last[client]
+		if !sent {
+			continue
+		}
+		ms, err := strconv.ParseInt(string(rp.Commands[pos].Reply), 10, 32)
+		if life := time.Duration(ms) * time.Millisecond; err == nil && rp.Commands[pos].Replied+life > until {
+			return pos, life, true
+		}
+	}
+	return 0, 0, false
+}
+
+// clockJumped returns the assumption that broke if the node's clock jumped before the time at: its last jump;
+// nil if it did not.
+func (rp *replay) clockJumped(node string, at time.Duration) (broken *account.Assumption) {
+	ahead := time.Duration(0)
+	for _, op := range rp.Ops {
+		if !op.Event(history.FNodeClock) || op.Node != node || op.Time > at {
+			continue
+		}
+		if by := op.Offset - ahead; by != 0 {
+			broken = &account.Assumption{Premise: account.ClocksAgree, But: account.Fact{
+				What: account.NodeClockJumped, Nodes: []string{node}, Offset: by.Round(time.Millisecond), At: op.Time,
+			}}
+		}
+		ahead = op.Offset
+	}
+	return broken
 }
 
 // noScript is Redis' error code for an unknown script.

@@ -55,12 +55,14 @@ const (
 	NothingKept    What = "nothing-kept"
 	// GrantUnheard: the client never got the reply that told of its grant.
 	GrantUnheard What = "grant-unheard"
-	// The next three kinds tell why nobody takes a free lock. NothingAsked: the waiting clients
-	// sent no command to take it. AskedInVain: they sent Count commands in vain; Command is the
+	// The next four kinds tell why nobody takes a free lock. NothingAsked: the waiting clients
+	// sent no command to take it. ToldToWait: neither did they, and before, the answer to Command was a
+	// remaining life of Age that is not over. AskedInVain: they sent Count commands in vain; Command is the
 	// last one. ScriptForgotten: the answer to Command was NOSCRIPT.
 	NothingAsked    What = "nothing-asked"
 	AskedInVain     What = "asked-in-vain"
 	ScriptForgotten What = "script-forgotten"
+	ToldToWait      What = "told-to-wait"
 
 	SeveralInOne What = "several-in-one"
 	TakenOut     What = "taken-out"
@@ -149,6 +151,7 @@ var whyWords = map[What]string{
 	Stillborn:         "{node}'s wall clock was {span} ahead of {who}'s, so that the TTL that {who}'s {command} gave at {at} was over already, and no key was there",
 	GrantUnheard:      "{who} did not get the reply to that {command}",
 	NothingAsked:      "they sent no command to take it in all that time",
+	ToldToWait:        "they sent no command to take it in all that time: {node} had answered {by}'s {command} of {sent} that the key had {age} left, and {by} waits for that",
 	AskedInVain:       "they sent {count} commands to take it, and {by}'s last, {command} to {node} at {sent}, was answered {reply}",
 	ScriptForgotten:   "they sent {count} commands to take it, and {node} answered {by}'s last, {command} at {sent}, that it does not have the script: {reply}",
 	SeveralInOne:      "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: a command that ends a grant does not show whose grant it ends",

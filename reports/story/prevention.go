@@ -165,6 +165,7 @@ var remedies = map[checker.Cause][]remedy{
 	},
 	checker.LeftFree: {
 		{func(c clues) bool { return c.reasons[account.ScriptForgotten] }, say("sending the script itself (EVAL) when EVALSHA is answered with NOSCRIPT: a restart, a failover or SCRIPT FLUSH makes Redis forget scripts at any time")},
+		{func(c clues) bool { return c.reasons[account.ToldToWait] }, say("asking again after a lease at the latest, whatever life Redis told: a node counts by its own clock, which may be wrong")},
 		{func(c clues) bool { return c.reasons[account.NothingAsked] }, say("asking again from time to time, in addition to listening for a message: Redis keeps no message for a client that is not listening at that moment, so any message may be missed")},
 		{func(c clues) bool { return c.reasons[account.AskedInVain] }, say("checking Redis's answer to the last attempt: the lock was free, and an error of Redis or of a connection must not keep a client from asking again")},
 	},
