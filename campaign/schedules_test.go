@@ -179,7 +179,8 @@ func TestACellIsShownByItsNamedTrialWithItsCommand(t *testing.T) {
 	}
 }
 
-// The default number of clients bounds the attempts as the same number does that a user chooses.
+// The default number of clients bounds the attempts as the same number does that a user chooses. Drawn trials
+// may try more seldom.
 func TestClientsByDefaultTryAsOftenAsThoseThatAreChosen(t *testing.T) {
 	for _, clients := range []int{0, defaultClients} {
 		jobs, _ := namedJobs(t, func(c *Config) { c.TTL, c.Clients = 10*time.Millisecond, clients }, fakebed.Sound)
@@ -187,8 +188,9 @@ func TestClientsByDefaultTryAsOftenAsThoseThatAreChosen(t *testing.T) {
 			t.Fatal("there are no trials")
 		}
 		for _, j := range jobs {
-			if got, want := j.spec.Options.Retry, defaultClients*crowdRetry; got != want {
-				t.Fatalf("%d clients try every %v, want %v", clients, got, want)
+			got, want := j.spec.Options.Retry, defaultClients*crowdRetry
+			if got < want || j.spec.Named() && got != want {
+				t.Fatalf("%s: %d clients try every %v, want %v", j.spec.Title(), clients, got, want)
 			}
 		}
 	}
