@@ -49,7 +49,7 @@ var campaignArgs = []string{"run", "--locks", "fenced,set-nx-px,redlock,setnx,ex
 	"--trials", "2", "--named=false", "--shrink", "0"}
 
 // manyArgs are the arguments of a campaign of all recipes.
-var manyArgs = []string{"run", "--locks", "all", "--trials", "1", "--named=false", "--shrink", "0"}
+var manyArgs = []string{"run", "--locks", "all", "--workloads", "mutex,read-write,fenced-write", "--trials", "1", "--named=false", "--shrink", "0"}
 
 // built builds the program once, and returns its path.
 var built = sync.OnceValues(func() (string, error) {

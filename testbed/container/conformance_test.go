@@ -11,7 +11,7 @@ import (
 // code as in package process, and are tested in that package.
 func TestContainerKeepsWhatTestbedsPromise(t *testing.T) {
 	needEngine(t)
-	testbedtest.RunNodes(t, func(testing.TB) testbed.Testbed { return shared })
+	testbedtest.RunNodes(t, func(testing.TB) testbed.Testbed { return shared }, true)
 }
 
 // needEngine skips a test if there is no shared testbed. TestMain has printed why there is none.

@@ -16,5 +16,5 @@ func TestExternalKeepsWhatTestbedsPromise(t *testing.T) {
 			t.Fatal(err)
 		}
 		return tb
-	})
+	}, false)
 }

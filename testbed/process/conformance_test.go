@@ -15,7 +15,16 @@ import (
 // TestANodesClockIsItsOwn is then skipped with the reason.
 func TestProcessKeepsWhatTestbedsPromise(t *testing.T) {
 	if shim, err := clockshimtest.Make(t); err == nil {
-		t.Setenv(clockshim.PathVariable, shim)
+		// t.Setenv would forbid that promises are tested at the same time.
+		was, had := os.LookupEnv(clockshim.PathVariable)
+		if err := os.Setenv(clockshim.PathVariable, shim); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if os.Unsetenv(clockshim.PathVariable); had {
+				os.Setenv(clockshim.PathVariable, was)
+			}
+		})
 	}
 	testbedtest.Run(t, func(t testing.TB) testbed.Testbed {
 		temp := redistest.Memory(t)
@@ -25,7 +34,7 @@ func TestProcessKeepsWhatTestbedsPromise(t *testing.T) {
 			t.Fatal(err)
 		}
 		return tb
-	})
+	}, true)
 }
 
 // checkEmpty checks that trials have left nothing in their directory.

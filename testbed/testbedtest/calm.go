@@ -5,8 +5,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -36,7 +34,6 @@ func (s suite) calm(setup testbed.Setup, body func(*testEnv, *election)) []histo
 // environment's elections in elected.
 func (s suite) hearing(found *findings, elected *election, setup testbed.Setup, body func(*testEnv, *election)) []history.Command {
 	s.Helper()
-	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())
 	commands, err := s.try(setup, func(w *testEnv) error {
 		w.TB = found
 		w.hear(elected)

@@ -11,5 +11,5 @@ import (
 // The test is not in package sim, since scripts/test runs that package with the race detector, which would
 // make it last for minutes.
 func TestTheSimulationKeepsWhatTestbedsPromise(t *testing.T) {
-	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return sim.New() })
+	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return sim.New() }, true)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"go.uber.org/goleak"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -26,7 +25,6 @@ const (
 )
 
 func storm(s suite) {
-	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())
 	var all sync.WaitGroup
 	for seed := range uint64(stormWorlds) {
 		setup := testbed.Setup{

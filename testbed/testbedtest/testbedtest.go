@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -21,19 +23,22 @@ type promise struct {
 	where testbed.Topology
 }
 
-// Run tests each promise in a subtest. It leaves out a promise if the testbed lacks the capability
+// Run tests each promise in a subtest, and checks at the end that no goroutine is left. Promises are tested
+// several at once, since most of them wait, if apart says that environments share no servers. Run leaves out a promise if the testbed lacks the capability
 // or the topology that the promise needs.
-func Run(t *testing.T, open Open) {
-	run(t, open, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters)
+func Run(t *testing.T, open Open, apart bool) {
+	run(t, open, apart, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters)
 }
 
 // RunNodes tests only the promises about nodes and topologies. It is for a testbed that shares
 // the code of its clients and links with another testbed, which Run tests.
-func RunNodes(t *testing.T, open Open) {
-	run(t, open, topologyPromises, nodes, moments, memories, sentinels, clusters)
+func RunNodes(t *testing.T, open Open, apart bool) {
+	run(t, open, apart, topologyPromises, nodes, moments, memories, sentinels, clusters)
 }
 
-func run(t *testing.T, open Open, promises ...[]promise) {
+func run(t *testing.T, open Open, apart bool, promises ...[]promise) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	tb := open(t)
 	able, have := tb.Capabilities(), tb.Topologies()
 	for _, p := range slices.Concat(promises...) {
@@ -43,7 +48,12 @@ func run(t *testing.T, open Open, promises ...[]promise) {
 		case p.where != "" && !slices.Contains(have, p.where):
 			t.Logf("left out: %s: the testbed has no %s topology", p.name, p.where)
 		default:
-			t.Run(p.name, func(t *testing.T) { p.test(suite{t, open}) })
+			t.Run(p.name, func(t *testing.T) {
+				if apart {
+					t.Parallel()
+				}
+				p.test(suite{t, open})
+			})
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"go.uber.org/goleak"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -37,11 +36,10 @@ type suite struct {
 	open Open
 }
 
-// run runs body in an environment of its own, and checks that no goroutine is left. It returns the
-// environment's commands in the order of their indices.
+// run runs body in an environment of its own. It returns the environment's commands in the order of their
+// indices.
 func (s suite) run(setup testbed.Setup, body func(*testEnv)) []history.Command {
 	s.Helper()
-	defer goleak.VerifyNone(s, goleak.IgnoreCurrent())
 	commands, err := s.try(setup, func(w *testEnv) error { body(w); return nil })
 	if err != nil {
 		s.Error(err)
@@ -49,8 +47,7 @@ func (s suite) run(setup testbed.Setup, body func(*testEnv)) []history.Command {
 	return commands
 }
 
-// try is like run, but it returns the error of the body or the testbed, and does not check for
-// goroutines. Calls may overlap.
+// try is like run, but it returns the error of the body or the testbed. Calls may overlap.
 func (s suite) try(setup testbed.Setup, body func(*testEnv) error) (commands []history.Command, err error) {
 	s.Helper()
 	tb := s.open(s)
