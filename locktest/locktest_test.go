@@ -172,7 +172,11 @@ func TestALockIsJudgedWithTheRaceDetector(t *testing.T) {
 	for _, scene := range []string{"right", "bareDelete", "panics", "twice", "parallel", "bubble", "woken", "undialed"} {
 		want := judgments()[scene]
 		want.says = append(want.says, "!DATA RACE")
-		t.Run(scene, func(t *testing.T) { playOf(t, binary, scene, t.TempDir()).wants(t, want) })
+		var flags []string
+		if testing.Short() {
+			flags = []string{"-test.short"}
+		}
+		t.Run(scene, func(t *testing.T) { playOf(t, binary, scene, t.TempDir(), flags...).wants(t, want) })
 	}
 }
 

@@ -1,0 +1,34 @@
+package campaign
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+var passed = regexp.MustCompile(`(?m)^--- PASS`)
+
+// Tests of what is concurrent in a campaign (workers, shards, searches, interruptions) pass in a test binary that
+// was built with the race detector, which makes trials ten times slower. Its workers are processes of the same
+// binary.
+func TestACampaignHasNoDataRace(t *testing.T) {
+	const concurrent = "^(TestResultsDoNotDependOnWorkersOrOrder|TestTheSameSeedGivesTheSameBytesBesideOthers" +
+		"|TestMergedShardsAreTheUndividedCampaign|TestAStoppedCampaignFinishesTheTrialsUnderWay" +
+		"|TestAnInterruptedCampaignKeepsWhatIsFinished|TestATrialWhoseOrderNobodySawIsRunAgain|TestShrinkingTwiceFindsTheSame)$"
+	binary := filepath.Join(t.TempDir(), "race.test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-race", "-vet=off", "-c", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1") // the race detector needs it
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	race := exec.CommandContext(t.Context(), binary, "-test.short", "-test.v", "-test.run="+concurrent)
+	out, err := race.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	if n := len(passed.FindAll(out, -1)); n != 7 {
+		t.Errorf("%d tests passed, want 7:\n%s", n, out)
+	}
+}
