@@ -183,7 +183,7 @@ func (k *keys) clients(e *ednEntry) error {
 		e.op.Mode = mode
 	}
 	e.op.Lock = k.text("lock")
-	if k.has("token") || k.has("fence") || k.has("deadline") {
+	if k.has("token") || k.has("fence") || k.has("deadline") || k.has("monotonic") {
 		e.op.Lease = &history.Lease{Token: k.text("token"), Fence: k.number("fence"), Deadline: time.Duration(k.number("deadline")), Monotonic: k.any("monotonic") == true}
 	}
 	e.op.Seq, e.op.Reason = k.number("seq"), history.Reason(k.word("reason"))
