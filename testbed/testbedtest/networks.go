@@ -168,7 +168,7 @@ func resets(s suite) {
 			w.Errorf("in flight: got %v, want %v", err, syscall.ECONNRESET)
 		}
 		hold.liftAfter(1)
-		for range 2 { // the first SET may still get an old connection
+		for range 5 { // the first SET may still get an old connection, and on a busy machine some get none in time
 			w.mustNotSet(0, "new", "on a new connection")
 		}
 		w.check("n0", "new", "")
