@@ -162,7 +162,8 @@ func JSONProblem(err error, text []byte) error {
 	case errors.As(err, &kind) && kind.Field == "":
 		return &jsonProblem{fmt.Sprintf("expected one JSON object per line, got %s", article(kind.Value)), err}
 	case errors.As(err, &kind):
-		return &jsonProblem{fmt.Sprintf("%s is %s, expected %s", kind.Field, article(kind.Value), shapeOf(kind.Type)), err}
+		field := strings.TrimPrefix(kind.Field, "Op.") // Entry embeds Op
+		return &jsonProblem{fmt.Sprintf("%s is %s, expected %s", field, article(kind.Value), shapeOf(kind.Type)), err}
 	case errors.As(err, &syntax) && int(syntax.Offset) <= len(text) && syntax.Offset > 0 && !cutShort(syntax, text):
 		return &jsonProblem{fmt.Sprintf("expected one JSON object per line: it is no JSON from column %d on, at %q", syntax.Offset, excerpt(text[syntax.Offset-1:])), err}
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
