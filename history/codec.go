@@ -154,30 +154,23 @@ func appendLine(line []byte, in *bufio.Reader) ([]byte, error) {
 }
 
 // JSONProblem says in plain words why text, one JSON object, could not be decoded. err is
-// the decoder's error, which the result wraps.
+// the decoder's error.
 func JSONProblem(err error, text []byte) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind) && kind.Field == "":
-		return &jsonProblem{fmt.Sprintf("expected one JSON object per line, got %s", article(kind.Value)), err}
+		return fmt.Errorf("expected one JSON object per line, got %s", article(kind.Value))
 	case errors.As(err, &kind):
-		return &jsonProblem{fmt.Sprintf("%s is %s, expected %s", kind.Field, article(kind.Value), shapeOf(kind.Type)), err}
+		field := strings.TrimPrefix(kind.Field, "Op.") // Entry embeds Op
+		return fmt.Errorf("%s is %s, expected %s", field, article(kind.Value), shapeOf(kind.Type))
 	case errors.As(err, &syntax) && int(syntax.Offset) <= len(text) && syntax.Offset > 0 && !cutShort(syntax, text):
-		return &jsonProblem{fmt.Sprintf("expected one JSON object per line: it is no JSON from column %d on, at %q", syntax.Offset, excerpt(text[syntax.Offset-1:])), err}
+		return fmt.Errorf("expected one JSON object per line: it is no JSON from column %d on, at %q", syntax.Offset, excerpt(text[syntax.Offset-1:]))
 	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return &jsonProblem{"expected one JSON object per line: it ends too early, is it cut short?", err}
+		return errors.New("expected one JSON object per line: it ends too early, is it cut short?")
 	}
 	return err // a type's own UnmarshalJSON made this error: its message is plain already
 }
-
-type jsonProblem struct {
-	text string
-	err  error
-}
-
-func (p *jsonProblem) Error() string { return p.text }
-func (p *jsonProblem) Unwrap() error { return p.err }
 
 // cutShort reports whether the text ends before its JSON value is complete.
 func cutShort(err *json.SyntaxError, text []byte) bool {

@@ -2,7 +2,6 @@ package history
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -14,9 +13,6 @@ type Process int
 // Nemesis is the process that injects faults. It is written "nemesis" in JSON,
 // as in Jepsen's histories.
 const Nemesis Process = -1
-
-// ErrProcessName means that a process is neither a number nor "nemesis".
-var ErrProcessName = errors.New(`process is neither a number nor "nemesis"`)
 
 // MarshalJSON writes the number, or "nemesis".
 func (p Process) MarshalJSON() ([]byte, error) {
@@ -34,7 +30,7 @@ func (p *Process) UnmarshalJSON(b []byte) error {
 	}
 	var n int
 	if err := json.Unmarshal(b, &n); err != nil {
-		return fmt.Errorf("%w: %s", ErrProcessName, b)
+		return fmt.Errorf("process is neither a number nor \"nemesis\": %s", b)
 	}
 	if n < 0 {
 		return fmt.Errorf("process %d is negative", n)

@@ -1,212 +1,164 @@
+// Package applog reads logs of holds: CSV with a line for each span for which a process held a lock.
+//
+// The header names the columns process, lock, from and to, and perhaps mode (read or write) and
+// deadline (the end of the lease), in any order. Either all times are RFC 3339, or all are seconds.
+// An empty to means that the log does not say when the hold ended.
 package applog
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Kind says what a log records.
-type Kind string
-
-// Kinds of logs.
-const (
-	Entries     Kind = "entries"     // invocations and completions
-	Completions Kind = "completions" // completions without invocations, such as successes only
-	Holds       Kind = "holds"       // which client held which lock, from when to when
-)
-
 // Log is the content of a file.
 type Log struct {
-	Kind Kind
-	// Entries are set if Kind is Entries; Lines has the line of each entry.
-	Entries []history.Entry
-	Lines   []int
-	// Holds are set for the other kinds. If Kind is Holds, they are in order of their lines. If
-	// Kind is Completions, they are in order of the time of each hold's first completion.
-	Holds []Hold
-	// Clients has the names of clients, by number. It is nil if Kind is Entries and all processes
-	// and clients are numbers, which stay as they are.
-	Clients []string
-	// Notes say in plain sentences how the file was read.
-	Notes []string
-	// Fine is the unit of the last digit of the most precise time, such as 1 ms. Log.Readings assumes
-	// that the log cut off all smaller digits. A duration with its own unit, such as 1.5s, counts as
-	// exact to 1 ns.
-	Fine time.Duration
-	// End is the latest beginning or end of a hold, counted from the earliest. It is 0 if Kind is
-	// Entries.
-	End time.Duration
+	Holds []Hold        // at least one, in order of From
+	Fine  time.Duration // the unit of the last digit of the most precise time, such as 1 ms
 }
 
-// Hold is one span for which a client believed that it held a lock. Its times are by the clock that
-// stamped the records, and count from the earliest time in the log.
+// Hold is one span for which a process believed that it held a lock, by the clock of that process.
 type Hold struct {
-	Line   int // line of the record that began the hold; if Unbegun, of the one that ended it
-	Client int
-	Lock   string
-	Mode   history.Mode
-	// From is when the hold began. Unbegun: the log has only the end of the hold.
-	From    time.Duration
-	Unbegun bool
-	// To is when the hold ended. Unended: the log does not say when.
-	To      time.Duration
-	Unended bool
-	// Replied: To is the time of a completion, the reply to the release or a report of the loss. The
-	// client stopped using the lock before the reply, when it invoked the release.
-	Replied bool
-	// Until is the end of the lease according to the log; 0 if the log does not state it.
-	Until time.Duration
-	// SaidFrom, SaidTo and SaidUntil are From, To and Until as the log writes them.
-	SaidFrom, SaidTo, SaidUntil string
-
-	token string
+	Line             int
+	Process          string
+	Client           int // the number of the process, from 0 in order of lines
+	Lock             string
+	Mode             history.Mode
+	From             time.Duration // since 1970, if the log has dates
+	To               time.Duration // Never: the log does not say when the hold ended
+	Until            time.Duration // the end of the lease; Never if the log does not state it
+	SaidFrom, SaidTo string        // From and To as the log writes them
 }
 
-// defaultLock names the lock in a log without names of locks.
-const defaultLock = "lock"
+// Never stands for a time that the log does not state.
+const Never = time.Duration(math.MaxInt64)
 
-// Read reads a CSV file with a header, JSON Lines, or one JSON array. The extension of name
-// determines the format (.csv, .tsv, .jsonl, .ndjson, .json); with any other name the content does.
-// Errors start with "name:line: ", or with "name: " if they concern the whole file, and say what was
-// expected.
-func Read(text []byte, name string) (Log, error) {
-	log, err := read(text, name)
-	var at *lineError
-	switch {
-	case errors.As(err, &at):
-		return Log{}, fmt.Errorf("%s:%d: %w", name, at.line, at.err)
-	case err != nil:
-		return Log{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return log, nil
-}
+// columns are the names that a header may have. The first four are required.
+var columns = []string{"process", "lock", "from", "to", "mode", "deadline"}
 
-func read(text []byte, name string) (Log, error) {
-	t, err := rowsOf(text, name)
-	if err != nil {
-		return Log{}, err
-	}
-	if len(t.rows) == 0 {
-		return Log{}, errors.New("no records: expected who held which lock, from when to when, or operations on locks")
-	}
-	r := reader{rows: t.rows, numbers: map[string]int{}}
-	if r.log.Kind, err = kindOf(t.rows); err != nil {
-		return Log{}, err
-	}
-	if len(t.unknown) > 0 {
-		r.note("not used: " + someOf(t.unknown))
-	}
-	r.locked = slices.ContainsFunc(t.rows, func(w row) bool { return w.has(fLock) || r.namedByValue(w) })
-	switch r.log.Kind {
-	case Holds:
-		err = r.holds()
-	case Completions:
-		err = r.completions()
-	default:
-		err = r.entries()
-	}
-	if err != nil {
-		return Log{}, err
-	}
-	r.log.Fine = r.instants.fine
-	r.named()
-	return r.log, nil
-}
+const expected = "expected a header that names the columns process, lock, from, to, and perhaps mode, deadline, separated by commas"
 
-// kindOf tells the kinds of logs apart by their fields.
-func kindOf(rows []row) (Kind, error) {
-	some := func(f field) bool { return slices.ContainsFunc(rows, func(r row) bool { return r.has(f) }) }
-	switch {
-	case some(fF) && some(fFrom):
-		return "", at(rows[0].line, errors.New("both f and from are there: expected operations with their times, or holds with from and to"))
-	case some(fFrom):
-		return Holds, nil
-	case !some(fF):
-		return "", at(rows[0].line, errors.New("expected client, lock, from and to (holds), or client, lock, f and time (what succeeded), or process, type, f and lock (a history)"))
-	case slices.ContainsFunc(rows, func(r row) bool { return typeWords[strings.ToLower(r.text(fType))] == history.Invoke }):
-		return Entries, nil
-	}
-	return Completions, nil
-}
-
-// reader turns the rows of one file into a Log.
 type reader struct {
-	rows     []row
-	log      Log
-	instants instants
-	numbers  map[string]int // numbers of clients, by name
-	locked   bool           // some row names its lock
+	header  []string
+	value   map[string]string // the line's values, by column
+	numbers map[string]int    // numbers of processes
+	first   string            // the first time, as the log writes it
+	log     Log
 }
 
-func (r *reader) note(text string) { r.log.Notes = append(r.log.Notes, text) }
-
-// namedByValue reports whether the row's value is the lock's name, as in a Jepsen acquire of "a".
-func (r *reader) namedByValue(w row) bool {
-	f := fWords[strings.ToLower(w.text(fF))]
-	v := w.text(fValue)
-	return v != "" && v[0] != '[' && f != history.FRead && f != history.FWrite
+// Read reads a file. Errors start with "name:line: " and say what was expected.
+func Read(text []byte, name string) (Log, error) {
+	in := csv.NewReader(bytes.NewReader(text))
+	in.FieldsPerRecord = -1
+	r := reader{value: map[string]string{}, numbers: map[string]int{}, log: Log{Fine: time.Second}}
+	for line := 1; ; {
+		values, err := in.Read()
+		var bad *csv.ParseError
+		switch {
+		case errors.As(err, &bad):
+			line, err = bad.StartLine, errors.New("a quote is out of place: expected quotes around a whole value, and each quote inside doubled")
+		case err == nil:
+			line, _ = in.FieldPos(0)
+			if r.header == nil {
+				err = r.readHeader(values)
+			} else {
+				err = r.add(line, values)
+			}
+		case len(r.log.Holds) == 0: // here and below, the file is over
+			err = errors.New("no holds: " + expected + ", and a line for each hold")
+		default:
+			slices.SortStableFunc(r.log.Holds, func(a, b Hold) int { return cmp.Compare(a.From, b.From) })
+			return r.log, nil
+		}
+		if err != nil {
+			return Log{}, fmt.Errorf("%s:%d: %w", name, line, err)
+		}
+	}
 }
 
-// lock returns the name of the row's lock. It is an error if this row names no lock, but others do.
-func (r *reader) lock(w row) (string, error) {
+// readHeader sets the names of columns.
+func (r *reader) readHeader(names []string) error {
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(columns, name) {
+			return fmt.Errorf("column %q is unknown: %s", name, expected)
+		}
+		if slices.Contains(r.header, name) {
+			return fmt.Errorf("column %s is there twice: expected it once", name)
+		}
+		r.header = append(r.header, name)
+	}
+	for _, name := range columns[:4] {
+		if !slices.Contains(r.header, name) {
+			return fmt.Errorf("column %s is missing: %s", name, expected)
+		}
+	}
+	return nil
+}
+
+// add adds the hold of a line.
+func (r *reader) add(line int, values []string) error {
+	if len(values) != len(r.header) {
+		return fmt.Errorf("%d values, expected %d as in the header", len(values), len(r.header))
+	}
+	for i, name := range r.header {
+		r.value[name] = strings.TrimSpace(values[i])
+	}
+	for _, name := range columns[:3] {
+		if r.value[name] == "" {
+			return fmt.Errorf("%s is empty: expected a value in every line", name)
+		}
+	}
+	h := Hold{Line: line, Process: r.value["process"], Lock: r.value["lock"], Mode: history.Mode(r.value["mode"]), SaidFrom: r.value["from"], SaidTo: r.value["to"]}
+	if _, known := r.numbers[h.Process]; !known {
+		r.numbers[h.Process] = len(r.numbers)
+	}
+	h.Client = r.numbers[h.Process]
+	err := cmp.Or(r.time("from", &h.From), r.time("to", &h.To), r.time("deadline", &h.Until))
 	switch {
-	case w.has(fLock):
-		return w.text(fLock), nil
-	case r.namedByValue(w):
-		return w.text(fValue), nil
-	case r.locked:
-		return "", errors.New("lock is missing: expected it in every line or in none")
+	case err == nil && h.To < h.From:
+		err = fmt.Errorf("to is %s, before from, %s: expected the end of a hold after its beginning", h.SaidTo, h.SaidFrom)
+	case err == nil && h.Mode != "" && h.Mode != history.Read && h.Mode != history.Write:
+		err = fmt.Errorf("mode is %q, expected %s or %s", h.Mode, history.Read, history.Write)
 	}
-	return defaultLock, nil
+	r.log.Holds = append(r.log.Holds, h)
+	return err
 }
 
-// client returns the number of the row's client, by the name in the client field or else in the
-// process field.
-func (r *reader) client(w row) (int, error) {
-	name := w.text(fClient)
-	if name == "" {
-		name = w.text(fProcess)
-	}
-	if name == "" {
-		return 0, errors.New("client is missing: expected who acquired the lock, one name for each process or thread that can hold it alone")
-	}
-	return r.number(name), nil
-}
+var seconds = regexp.MustCompile(`^[0-9]+(\.[0-9]{1,9})?$`)
 
-func (r *reader) number(name string) int {
-	n, known := r.numbers[name]
-	if !known {
-		n = len(r.numbers)
-		r.numbers[name] = n
-		r.log.Clients = append(r.log.Clients, name)
+// time sets at to the time in a column, since 1970 if it is a date; to Never if there is none.
+func (r *reader) time(column string, at *time.Duration) (err error) {
+	text := r.value[column]
+	counted := seconds.MatchString(text)
+	switch {
+	case text == "":
+		*at = Never
+		return nil
+	case counted:
+		*at, err = time.ParseDuration(text + "s")
+	default:
+		var date time.Time
+		err = date.UnmarshalText([]byte(text))
+		*at = date.Sub(time.Unix(0, 0)) // the greatest or least duration if date is out of its range
 	}
-	return n
-}
-
-// named notes the names of clients, unless each name is the client's number.
-func (r *reader) named() {
-	var parts []string
-	plain := true
-	for n, name := range r.log.Clients {
-		parts = append(parts, fmt.Sprintf("c%d is %s", n, name))
-		plain = plain && name == strconv.Itoa(n)
+	if err != nil || *at < 0 || *at > 4e9*time.Second { // no sum of 4e9 s and a clock error overflows
+		return fmt.Errorf("%s is %q, expected RFC 3339 from 1970 to 2095 such as 2026-01-02T03:04:05.678Z, or seconds up to 4000000000 such as 12.345", column, text)
 	}
-	if len(parts) > 0 && !plain {
-		r.note("clients by name: " + someOf(parts))
+	if r.first = cmp.Or(r.first, text); counted != seconds.MatchString(r.first) {
+		return fmt.Errorf("%s is %s, but an earlier time is %s: expected either RFC 3339 or seconds in every line", column, text, r.first)
 	}
-}
-
-// someOf lists the first texts, and counts the rest if they are too many to read.
-func someOf(texts []string) string {
-	const most = 12
-	if len(texts) <= most {
-		return strings.Join(texts, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(texts[:most], ", "), len(texts)-most)
+	_, fraction, _ := strings.Cut(text, ".")
+	digits := len(fraction) - len(strings.TrimLeft(fraction, "0123456789"))
+	r.log.Fine = min(r.log.Fine, max(1, time.Duration(math.Pow10(9-digits))))
+	return nil
 }

@@ -9,166 +9,77 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Doubts are facts that the log does not tell. The user states them.
-type Doubts struct {
-	// ClockError is the farthest that the clock of any client may have been from true time.
-	ClockError time.Duration
-	// ReleaseTakes is the longest time from a release's invocation, when the client stops using the
-	// lock, to the time that the log gives for that release. It is negative if unknown.
-	ReleaseTakes time.Duration
-	// UnendedHeld: a hold without an end lasted until the end of the log. Otherwise it may
-	// have ended at once, or never.
-	UnendedHeld bool
-}
-
-// Readings are two histories that bound what a log of holds or completions can mean. In
-// both, each hold is an acquire and a release of a process of its own.
+// Readings are two histories that bound what a log can mean. In both, each hold is an acquire and a
+// release of a process of its own.
 type Readings struct {
-	// Certain has the spans for which each hold lasted even with the greatest clock error. Holds
-	// without such a span are left out. Overlaps of these spans are certain.
+	// Certain has the spans for which each hold lasted even with the greatest clock error, without
+	// the holds that have no such span. Overlaps of these spans are certain.
 	Certain []history.Op
-	// Possible has the spans for which each hold may have lasted. If these spans do not overlap, no
-	// holds did.
+	// Possible has the spans for which each hold may have lasted. If these do not overlap, no holds did.
 	Possible []history.Op
-	// Lines[i] is the line in the log of the hold that Certain[i] belongs to. LinesPossible is the
-	// same for Possible.
+	// Lines[i] is the line of the hold that Certain[i] belongs to; LinesPossible is the same for Possible.
 	Lines, LinesPossible []int
-	// Slack is the greatest error of a time: ClockError plus the digits that the log cut off.
-	Slack time.Duration
-	// Brief is the number of holds without a certain span, because they are short or the
-	// log does not say when they began or ended.
-	Brief int
-	// Twice are the lines of two holds of one lock by one client in one mode that certainly overlap;
-	// 0 if there are none.
-	Twice [2]int
+	Slack                time.Duration // the greatest error of a time: the clock error and the digits that the log cut off
+	Brief                int           // how many holds have no certain span
+	Twice                [2]int        // lines of two certain holds of one lock by one process at once; 0 if there are none
 }
 
-// span is the time for which a hold lasts; to is the constant never if the hold has no end.
-type span struct {
-	hold     *Hold
-	client   int
-	from, to time.Duration
-}
-
-const never = time.Duration(1<<63 - 1)
-
-// Readings returns what a log of holds or completions can mean. A log of entries has
-// none.
-//
-// Times are taken as cut off and not rounded: a time that is written in whole milliseconds may be
-// up to a millisecond later.
-func (l *Log) Readings(d Doubts) Readings {
-	cut := max(l.Fine, 1)
-	if cut == 1 {
-		cut = 0 // whole nanoseconds are exact
+// Readings returns what the log can mean, in times since its earliest From. clockError is the farthest
+// that the clock of any process was from true time. Times are taken as cut off and not rounded.
+func (l *Log) Readings(clockError time.Duration) Readings {
+	r := Readings{Slack: clockError}
+	if l.Fine > 1 { // whole nanoseconds are exact
+		r.Slack += l.Fine
 	}
-	r := Readings{Slack: d.ClockError + cut}
-	takes := d.ReleaseTakes
-	if l.Kind == Holds {
-		takes = max(takes, 0) // if unknown, To counts as the time at which the client stopped
-	}
-	var certain, possible []span
-	for i := range l.Holds {
-		h := &l.Holds[i]
-		s := span{hold: h, client: h.Client, from: h.From + cut + d.ClockError, to: h.To - d.ClockError}
-		known := !h.Unbegun
-		switch {
-		case h.Unended:
-			known = known && d.UnendedHeld
-			s.to = l.End - d.ClockError
-		default:
-			known = known && takes >= 0
-			s.to -= takes
+	var certain, possible []Hold
+	latest := map[Hold]Hold{} // by client, lock and mode
+	for _, h := range l.Holds {
+		sure, end := h, min(h.To, h.Until)
+		sure.From, sure.To = h.From+r.Slack, end-clockError
+		if h.To != Never && sure.From < sure.To {
+			use := Hold{Client: h.Client, Lock: h.Lock, Mode: h.Mode}
+			if before := latest[use]; sure.From < before.To && r.Twice[0] == 0 {
+				r.Twice = [2]int{before.Line, h.Line}
+			}
+			latest[use] = sure
+			certain = append(certain, sure)
 		}
-		if h.Until != 0 {
-			s.to = min(s.to, h.Until-d.ClockError)
+		h.From, h.To = h.From-clockError, end
+		if end != Never {
+			h.To += r.Slack
 		}
-		if known && s.from < s.to {
-			certain = append(certain, s)
-		} else {
-			r.Brief++
-		}
-		if s := l.possible(h, d, cut); s.to == never || s.from < s.to {
-			possible = append(possible, s)
+		if h.From < h.To {
+			possible = append(possible, h)
 		}
 	}
-	r.Certain, r.Lines = opsOf(certain, 0)
-	r.Possible, r.LinesPossible = opsOf(possible, d.ClockError) // shifted: no time is negative
-	r.Twice = twice(certain)
+	r.Brief = len(l.Holds) - len(certain)
+	r.Certain, r.Lines = opsOf(certain, l.Holds[0].From)
+	r.Possible, r.LinesPossible = opsOf(possible, l.Holds[0].From-clockError) // so that no time is negative
 	return r
 }
 
-// possible returns the longest span that a hold may have had.
-func (l *Log) possible(h *Hold, d Doubts, cut time.Duration) span {
-	s := span{hold: h, client: h.Client, from: h.From - d.ClockError, to: h.To + d.ClockError + cut}
-	if h.Unbegun {
-		s.from = -d.ClockError
-	}
-	until := h.Until + d.ClockError + cut
-	switch {
-	case h.Unended && h.Until != 0:
-		s.to = until
-	case h.Unended:
-		s.to = never
-	case h.Until != 0:
-		s.to = min(s.to, until)
-	}
-	return s
-}
-
-// twice returns the lines of two overlapping spans of one client, mode and lock; zeros if there are
-// none.
-func twice(spans []span) [2]int {
-	last := map[owned]span{}
-	byFrom := slices.SortedStableFunc(slices.Values(spans), func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	for _, s := range byFrom {
-		o := owned{s.client, s.hold.Lock, s.hold.Mode}
-		if before, ok := last[o]; ok && s.from < before.to {
-			return [2]int{before.hold.Line, s.hold.Line}
+// opsOf returns holds as acquires and releases at times since zero, with the line of each entry's hold.
+// At one instant releases come first: a hold that begins when another ends does not overlap it.
+func opsOf(holds []Hold, zero time.Duration) (ops []history.Op, lines []int) {
+	for n, h := range holds {
+		op := history.Op{Index: h.Line, Process: history.Process(n), Client: h.Client, Lock: h.Lock, Mode: h.Mode, Lease: &history.Lease{Token: fmt.Sprint("line ", h.Line)}}
+		add := func(f string, at time.Duration) {
+			op.F, op.Time = f, at-zero
+			for _, op.Type = range []history.Type{history.Invoke, history.OK} {
+				ops = append(ops, op)
+			}
 		}
-		if s.to > last[o].to {
-			last[o] = s
+		add(history.FAcquire, h.From)
+		if h.To != Never {
+			add(history.FRelease, h.To)
 		}
 	}
-	return [2]int{}
-}
-
-// opsOf returns spans as acquires and releases, all later by shift, with the line of each entry's hold. At
-// one instant releases come first: a hold that begins when another ends does not overlap it.
-func opsOf(spans []span, shift time.Duration) (ops []history.Op, lines []int) {
-	type entry struct {
-		op   history.Op
-		line int
-	}
-	var all []entry
-	for n, s := range spans {
-		op := history.Op{
-			Process: history.Process(n), Client: s.client, Lock: s.hold.Lock, Mode: s.hold.Mode,
-			Lease: &history.Lease{Token: fmt.Sprintf("line %d", s.hold.Line)},
-		}
-		add := func(f string, kind history.Type, at time.Duration) {
-			op.F, op.Type, op.Time = f, kind, at+shift
-			all = append(all, entry{op, s.hold.Line})
-		}
-		add(history.FAcquire, history.Invoke, s.from)
-		add(history.FAcquire, history.OK, s.from)
-		if s.to != never {
-			add(history.FRelease, history.Invoke, s.to)
-			add(history.FRelease, history.OK, s.to)
-		}
-	}
-	rank := func(op history.Op) int {
-		if op.F == history.FRelease {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(all, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.op.Time, b.op.Time), cmp.Compare(rank(a.op), rank(b.op)))
+	slices.SortStableFunc(ops, func(a, b history.Op) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), -cmp.Compare(a.F, b.F)) // "release" before "acquire"
 	})
-	for i, e := range all {
-		e.op.Index = i
-		ops, lines = append(ops, e.op), append(lines, e.line)
+	for i := range ops {
+		lines = append(lines, ops[i].Index)
+		ops[i].Index = i
 	}
 	return ops, lines
 }

@@ -1,6 +1,6 @@
 // Package jepsen reads histories that other harnesses recorded, and exports Lockstorm's. The format
 // is Jepsen's EDN (github.com/jepsen-io/jepsen, "Histories"). The package also reads the same
-// entries as JSON, even without indices, times or clients, and applications' logs (package applog).
+// entries as JSON, even without indices, times or clients, and logs of holds (package applog).
 //
 // Read turns a file into a Reading: the operations, and the assumptions made to read
 // them. A plain value is a :value, other than a map or a tuple, that a test wrote for an

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ type Reading struct {
 	Unordered bool
 	// Foreign: the file is not in Lockstorm's own format (history.ReadOps).
 	Foreign bool
-	// Log is set instead of Ops if the file has no invocations: holds, or completions.
+	// Log is set instead of Ops if the file is a log of holds.
 	Log *applog.Log
 
 	unnumbered bool // the first entry has no index
@@ -52,11 +53,11 @@ const (
 //
 //   - Jepsen's EDN: one vector or list of maps, or one map after another.
 //   - JSON Lines as Lockstorm writes them, or one JSON array of the same entries.
-//   - An application's log, in CSV or JSON, as package applog reads it.
+//   - A log of holds, in CSV, as package applog reads it.
 //
-// The extension of name determines the format (.edn, .jsonl, .ndjson, .json, .csv, .tsv); with any
-// other name the content does. The name may also end with .zst; r has the decompressed text. Errors
-// start with "name:line: ", or with "name: " if they concern no single line.
+// The extension of name determines the format (.edn, .jsonl, .ndjson, .json, .csv); with any other
+// name the content does. The name may also end with .zst; r has the decompressed text. Errors start
+// with "name:line: ", or with "name: " if they concern no single line.
 //
 // JSON Lines as Lockstorm writes them are never held in memory as text: r is read twice, first to
 // count the lines. r need only be able to seek to its start.
@@ -72,13 +73,11 @@ func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
 	if isUTF16(start) {
 		return Reading{}, fmt.Errorf("%s: the file is UTF-16: expected UTF-8", name)
 	}
-	edn, log := isEDN(start, name), isLog(start, name)
+	edn, log := isEDN(start, name), isCSV(start, name)
 	all := Reading{Foreign: bytes.HasPrefix(bytes.TrimSpace(start), []byte("["))}
 	if !edn && !log && !all.Foreign {
 		all.Ops = make([]history.Op, 0, entries)
-		if err = all.readLines(r, name); !hasNamesOrDates(err) {
-			return all.ordered(err)
-		}
+		return all.ordered(all.readLines(r, name))
 	}
 	text, err := content(r)
 	switch {
@@ -86,13 +85,11 @@ func Read(r io.ReadSeeker, name string, values Values) (Reading, error) {
 		return Reading{}, fmt.Errorf("%s: %w", name, err)
 	case edn:
 		return readEDN(text, name, values)
-	case log || !all.Foreign:
-		return readLog(text, name)
+	case log:
+		holds, err := applog.Read(text, name)
+		return Reading{Log: &holds}, err
 	}
-	if err = all.readArray(text, name); hasNamesOrDates(err) {
-		return readLog(text, name)
-	}
-	return all.ordered(err)
+	return all.ordered(all.readArray(text, name))
 }
 
 // byteOrderMark stands at the beginning of some UTF-8 files.
@@ -153,13 +150,6 @@ func content(r io.ReadSeeker) ([]byte, error) {
 	return bytes.TrimPrefix(text, byteOrderMark), nil
 }
 
-// hasNamesOrDates reports whether reading entries failed because of a name or a date in the place
-// of a number, as in applications' logs.
-func hasNamesOrDates(err error) bool {
-	var kind *json.UnmarshalTypeError
-	return errors.As(err, &kind) && kind.Field != "" || errors.Is(err, history.ErrProcessName)
-}
-
 // ordered returns err if it is not nil, otherwise the Reading with Unordered filled in.
 func (r *Reading) ordered(err error) (Reading, error) {
 	if err != nil {
@@ -169,14 +159,30 @@ func (r *Reading) ordered(err error) (Reading, error) {
 	return *r, nil
 }
 
+// extension returns the name's extension if it determines the format, else "".
+func extension(name string) string {
+	ext := strings.ToLower(filepath.Ext(strings.TrimSuffix(name, packed.Suffix)))
+	if slices.Contains([]string{".edn", ".jsonl", ".ndjson", ".json", ".csv"}, ext) {
+		return ext
+	}
+	return ""
+}
+
+// isCSV reports whether the format is CSV. The name's extension decides, else the first byte: in JSON
+// it is a bracket.
+func isCSV(text []byte, name string) bool {
+	if ext := extension(name); ext != "" {
+		return ext == ".csv"
+	}
+	text = bytes.TrimSpace(text)
+	return len(text) > 0 && text[0] != '{' && text[0] != '['
+}
+
 // isEDN reports whether the format is EDN. The name's extension decides, else the first byte after
 // the opening brackets: in EDN that is often the colon of a keyword, in JSON the quote of a string.
 func isEDN(text []byte, name string) bool {
-	switch strings.ToLower(filepath.Ext(strings.TrimSuffix(name, packed.Suffix))) {
-	case ".edn":
-		return true
-	case ".jsonl", ".ndjson", ".json":
-		return false
+	if ext := extension(name); ext != "" {
+		return ext == ".edn"
 	}
 	rest := bytes.TrimLeft(text, "[{ \t\r\n,")
 	return len(rest) > 0 && bytes.IndexByte([]byte(`:#(;)`), rest[0]) >= 0

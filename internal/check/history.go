@@ -26,8 +26,7 @@ type History struct {
 	Notes []string
 	// silent maps each oracle that cannot judge the history to the reason.
 	silent map[string]account.What
-	// Log is set instead of Record's evidence if the file has holds, or completions without
-	// invocations.
+	// Log is set instead of Record's evidence if the file is a log of holds.
 	Log *applog.Log
 }
 
@@ -53,12 +52,12 @@ func Load(path string, values jepsen.Values) (History, error) {
 	if err != nil {
 		return History{}, &input.Error{Err: err}
 	}
+	if r.Log != nil {
+		return History{Log: r.Log}, nil
+	}
 	if !r.Foreign {
 		record, err := trial.LoadJudgedOps(path, r.Ops, r.Truncated)
 		return History{Record: record, Notes: r.Notes, silent: silent(r)}, err
-	}
-	if r.Log != nil {
-		return History{Notes: r.Notes, Log: r.Log}, nil
 	}
 	if i := slices.IndexFunc(r.Ops, hasInstant); r.Untimed && i >= 0 {
 		return History{}, input.Errorf("%s: entry %d has a deadline or an offset, which are instants and durations, and no entry has a time: expected times as well", path, r.Ops[i].Index)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
@@ -15,26 +16,13 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// Doubts say how far a log of holds or completions can be trusted. The field ReleaseTakes
-// may be Unsaid.
-type Doubts applog.Doubts
+// LogLimits says what a log of holds does not show.
+const LogLimits = "This log has holds only. It does not show holds that are missing from the log, attempts that failed or waited, grants that their clients never learnt of, releases or extensions of another client's lock, or whether fencing tokens grew. Even if no holds in it overlap, the lock may be unsafe."
 
-// Unsaid stands for a duration that the user did not state.
-const Unsaid = time.Duration(-1)
-
-// LogWords name the entries that a log has.
-var LogWords = map[applog.Kind]string{applog.Holds: "holds", applog.Completions: "successes"}
-
-// LimitWords say, for each kind of log, what the log does not show.
-var LimitWords = map[applog.Kind]string{
-	applog.Holds:       "This log has holds only. It does not show holds that are missing from the log, attempts that failed or waited, grants that their clients never learnt of, releases or extensions of another client's lock, or whether fencing tokens grew. Even if no holds in it overlap, the lock may be unsafe.",
-	applog.Completions: "This log has no invocations. It cannot show an operation that failed or was never answered, how long anybody waited, a grant that its client never learnt of, or in which order operations took effect. Even if no holds in it overlap, the lock may be unsafe.",
-}
-
-// Judge judges two readings of the log: the certain one and the possible one. It returns the
-// verdicts that follow from both.
-func (d Doubts) Judge(ctx context.Context, log *applog.Log, model string) (trial.Result, applog.Readings, error) {
-	readings := log.Readings(applog.Doubts(d))
+// JudgeLog judges two readings of the log: the certain one and the possible one. It returns the
+// verdicts that follow from both. clockError is the farthest that any clock was from true time.
+func JudgeLog(ctx context.Context, log *applog.Log, clockError time.Duration, model string) (trial.Result, applog.Readings, error) {
+	readings := log.Readings(clockError)
 	claims := Modelled(history.Claims{}, model)
 	result, err := trial.Judge(ctx, trial.Record{Evidence: history.Evidence{Ops: readings.Certain, Claims: claims}})
 	if err != nil {
@@ -49,7 +37,7 @@ func (d Doubts) Judge(ctx context.Context, log *applog.Log, model string) (trial
 	for i, v := range result.Verdicts {
 		switch {
 		case checker.OracleNamed(v.Oracle).Harm == checker.HarmOverlap:
-			result.Verdicts[i] = d.exclusion(v, possible.Verdicts[i], log, readings, claims)
+			result.Verdicts[i] = exclusion(v, possible.Verdicts[i], log, readings, claims)
 		case v.Result != checker.NotApplicable:
 			result.Verdicts[i] = checker.Judged(v.Oracle, checker.NotApplicable, account.Fact{What: account.HoldsOnly})
 		}
@@ -59,8 +47,8 @@ func (d Doubts) Judge(ctx context.Context, log *applog.Log, model string) (trial
 
 // exclusion joins the verdicts on the certain and on the possible spans of holds. It is violated
 // if certain spans overlap. It holds if no possible spans overlap, unless the log tells too little
-// about clients or about the ends of holds. Otherwise it is unknown.
-func (d Doubts) exclusion(certain, possible checker.Verdict, log *applog.Log, r applog.Readings, claims history.Claims) checker.Verdict {
+// about processes or about the ends of holds. Otherwise it is unknown.
+func exclusion(certain, possible checker.Verdict, log *applog.Log, r applog.Readings, claims history.Claims) checker.Verdict {
 	alone := !claims.Reentrant && !claims.ReadWrite && claims.Permits <= 1
 	unsure := func(text string) checker.Verdict {
 		return checker.Judged(certain.Oracle, checker.Unknown, account.Fact{What: account.OverlapUnsure, Text: text})
@@ -71,19 +59,19 @@ func (d Doubts) exclusion(certain, possible checker.Verdict, log *applog.Log, r 
 	case certain.Result == checker.Unknown:
 		return certain
 	case alone && r.Twice != [2]int{}:
-		return unsure(fmt.Sprintf("one client holds the lock twice at a time (lines %d and %d): if these are two threads, both held it, expected a client's name for each; if it is one that re-enters, expected --model reentrant-mutex", r.Twice[0], r.Twice[1]))
-	case possible.Result == checker.Held && !d.UnendedHeld && !slices.ContainsFunc(log.Holds, ended):
-		return unsure("the log does not say when any hold ended: expected a field to, or deadline, in its lines, or --unended held if all lasted to its end")
+		return unsure(fmt.Sprintf("one process holds the lock twice at a time (lines %d and %d): if these are two threads, both held it, expected a name for each in the column process; if it is one that re-enters, expected --model reentrant-mutex", r.Twice[0], r.Twice[1]))
+	case possible.Result == checker.Held && !slices.ContainsFunc(log.Holds, ended):
+		return unsure("the log does not say when any hold ended: expected a value for to, or for deadline")
 	case possible.Result == checker.Held:
 		return checker.Judged(certain.Oracle, checker.Held, account.Fact{What: account.NoOverlapLogged, Count: len(log.Holds)})
 	case possible.Result == checker.Violated:
-		return unsure(d.maybe(possible, log, r))
+		return unsure(maybe(possible, log, r))
 	}
 	return possible
 }
 
 // ended reports whether the log says when a hold, or its lease, ended.
-func ended(h applog.Hold) bool { return !h.Unended || h.Until != 0 }
+func ended(h applog.Hold) bool { return min(h.To, h.Until) != applog.Never }
 
 // inItsWords returns the verdict with new summaries: findings about two holds describe them in the
 // log's words.
@@ -99,34 +87,27 @@ func inItsWords(v checker.Verdict, log *applog.Log, r applog.Readings) checker.V
 			both[r.Lines[i]] = byLine[r.Lines[i]]
 		}
 		if len(both) == 2 {
-			v.Findings[n].Summary = overlapWords(log, slices.Collect(maps.Values(both)))
+			v.Findings[n].Summary = overlapWords(slices.Collect(maps.Values(both)))
 		}
 	}
 	return v
 }
 
 // overlapWords describes two overlapping holds as the log has them.
-func overlapWords(log *applog.Log, both []applog.Hold) string {
+func overlapWords(both []applog.Hold) string {
 	slices.SortFunc(both, func(a, b applog.Hold) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Line, b.Line)) })
 	first, second := both[0], both[1]
-	until := "whose end the log does not have"
-	switch {
-	case !first.Unended:
-		until = "until " + first.SaidTo
-	case first.Until != 0:
-		until = "until its deadline at " + first.SaidUntil
-	}
-	return fmt.Sprintf("%s got %s at %s while %s held it, since %s, %s (lines %d and %d)", named(log, second.Client), second.Lock,
-		second.SaidFrom, named(log, first.Client), first.SaidFrom, until, second.Line, first.Line)
+	return fmt.Sprintf("%s got %s at %s while %s held it, since %s, until %s (lines %d and %d)", named(second), second.Lock,
+		second.SaidFrom, named(first), first.SaidFrom, first.SaidTo, second.Line, first.Line)
 }
 
-// named returns the client's name in the log, followed by the name in pictures if that differs.
-func named(log *applog.Log, client int) string {
-	number := fmt.Sprintf("c%d", client)
-	if client >= len(log.Clients) || log.Clients[client] == number {
+// named returns the process's name, followed by the name in pictures if that differs.
+func named(h applog.Hold) string {
+	number := fmt.Sprintf("c%d", h.Client)
+	if h.Process == number {
 		return number
 	}
-	return fmt.Sprintf("%s (%s)", log.Clients[client], number)
+	return fmt.Sprintf("%s (%s)", h.Process, number)
 }
 
 // modelWords replaces reasons about a recipe's claims by reasons about a model's claims.
@@ -143,7 +124,7 @@ func OfModel(verdicts []checker.Verdict) {
 }
 
 // maybe says which holds may overlap, and which information would decide whether they do.
-func (d Doubts) maybe(possible checker.Verdict, log *applog.Log, r applog.Readings) string {
+func maybe(possible checker.Verdict, log *applog.Log, r applog.Readings) string {
 	first := possible.Findings[0]
 	var lines []int
 	for _, i := range first.Ops {
@@ -155,18 +136,10 @@ func (d Doubts) maybe(possible checker.Verdict, log *applog.Log, r applog.Readin
 	lines = slices.Compact(lines)
 	why := fmt.Sprintf("clock errors and rounded times leave a doubt of %s", r.Slack)
 	for _, h := range log.Holds {
-		switch {
-		case !slices.Contains(lines, h.Line):
-		case h.Unended && !d.UnendedHeld:
-			why = fmt.Sprintf("line %d does not say when its hold ended (add a deadline to the line, or use --unended held)", h.Line)
-		case h.Unbegun:
-			why = fmt.Sprintf("line %d ends a hold whose beginning is not in the log", h.Line)
-		case h.Replied && d.ReleaseTakes == Unsaid:
-			why = fmt.Sprintf("the log says when the release of line %d's hold was answered, not when it was invoked (--release-takes sets the longest time between the two)", h.Line)
-		default:
-			continue
+		if h.To == applog.Never && slices.Contains(lines, h.Line) {
+			why = fmt.Sprintf("line %d does not say when its hold ended", h.Line)
+			break
 		}
-		break
 	}
 	text := fmt.Sprintf("the holds of lines %s may overlap: %s", joined(lines), why)
 	if n := len(possible.Findings); n > 1 {
@@ -189,17 +162,37 @@ func joined(lines []int) string {
 	return text
 }
 
-// Notes say how the times of the log were read.
-func (d Doubts) Notes(log *applog.Log, r applog.Readings) (notes []string) {
+// LogNotes say how the log was read.
+func LogNotes(log *applog.Log, r applog.Readings, clockError time.Duration) (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if r.Slack > d.ClockError {
-		note("times are written in whole units of %s: the missing digits count as doubt", r.Slack-d.ClockError)
+	note("times count from %s", log.Holds[0].SaidFrom)
+	note("processes by name: %s", clientNames(log))
+	if r.Slack > clockError {
+		note("times are written in whole units of %s: the missing digits count as doubt", r.Slack-clockError)
 	}
 	if r.Slack > 0 {
-		note("a hold is certain from %s after its beginning until %s before its end; times below are of such spans", r.Slack, d.ClockError+max(d.ReleaseTakes, 0))
+		note("a hold is certain from %s after its beginning until %s before its end; times below are of such spans", r.Slack, clockError)
 	}
 	if r.Brief > 0 {
-		note("%d of %d holds have no moment that is certain: they are too short for the clocks' error, or the log does not say when they began or ended; nothing that they overlap is called violated", r.Brief, len(log.Holds))
+		note("%d of %d holds have no moment that is certain: they are too short for the clocks' error, or the log does not say when they ended; nothing that they overlap is called violated", r.Brief, len(log.Holds))
 	}
 	return notes
+}
+
+// clientNames says which process each client in pictures is; it counts the rest if they are too many
+// to read.
+func clientNames(log *applog.Log) string {
+	const most = 12
+	names := map[int]string{}
+	for _, h := range log.Holds {
+		names[h.Client] = h.Process
+	}
+	var all []string
+	for client := range min(len(names), most) {
+		all = append(all, fmt.Sprintf("c%d is %s", client, names[client]))
+	}
+	if more := len(names) - most; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
 }

@@ -25,9 +25,9 @@ import (
 const checkHelp = `Check judges a history, or the folder of a trial or of a Jepsen run, by the
 oracles that judge a run. The history is in JSON Lines as Lockstorm writes them,
 one JSON array of these, or EDN as Jepsen writes it: one vector or list of
-operations, or one a line.
+operations, or one a line. Check also judges a log of holds, in CSV.
 
-With --model it is read in two ways, and the worse result counts.
+With --model a history is read in two ways, and the worse result counts.
   exclusion     what clients believed: a hold lasts from the acquire's ok until
                 the release is invoked, whatever its result, or until its
                 deadline, a crash, or news that the lease is lost. No two holds
@@ -61,6 +61,11 @@ EDN are :f :acquire, :release, :extend, :read and :write (or :lock, :unlock, :re
 :refresh, :read-lock, :write-lock, :acquire-read, …), a :value is nil, a lock's
 name, [lock value], a fence, a token, or a map with :lock, :fence, :token, :client.
 
+A log of holds is CSV. Its header names the columns process, lock, from and to, and
+perhaps deadline and mode (read or write). All times are RFC 3339, or all are seconds;
+to is empty where the log does not say when a hold ended. Such a log needs --model and
+--clock-error, and is judged by overlaps of holds alone.
+
 With --export the history is written, not judged: edn as Jepsen writes it (with
 extra keys, such as :deadline, for values that Jepsen does not have), jsonl as
 Lockstorm writes it, or knossos: only the believed holds, as acquires and releases,
@@ -74,6 +79,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Long:  checkHelp,
 		Example: `  lockstorm check docs/counterexamples/set-nx-ex-delay
   lockstorm check h.edn --model mutex --timeline h.html
+  lockstorm check holds.csv --model mutex --clock-error 5ms
   lockstorm check DIR --export edn --out history.edn`,
 		Args: expectArgs(1, 1, "one history file or trial folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -84,7 +90,7 @@ func (a *app) checkCommand() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&f.model, "model", "", "what kind of lock it is: "+check.ModelWords()+" (default as spec.json says)")
 	flags.StringVar(&f.values, "values", "", "what a plain :value of acquires is in EDN: lock (its name) or token (of this one acquire); none if all acquires have the same")
-	f.register(flags)
+	flags.Var(newDurationOr(&f.clockError), "clock-error", "for a log of holds: the greatest error of any process's clock that stamped lines; 0s if one clock stamped all lines")
 	flags.StringVar(&f.timeline, "timeline", "", "draw the violation to FILE.svg, or the whole history, by porcupine, to FILE.html")
 	flags.StringVar(&f.export, "export", "", "write the history instead: "+strings.Join(check.ExportNames(), ", "))
 	flags.StringVar(&f.out, "out", "", "the file for --export (default stdout)")
@@ -155,22 +161,22 @@ type logReading struct {
 	limits string // what the log cannot show
 }
 
-// checkHolds judges a log of holds or successes: it looks for overlapping holds.
+// checkHolds judges a log of holds: it looks for holds that overlap.
 func (a *app) checkHolds(ctx context.Context, path string, f checkFlags, h check.History) error {
 	switch {
 	case f.export != "":
-		return input.Errorf("%s: --export %s: this log of %s has no invocations: expected a history", path, f.export, check.LogWords[h.Log.Kind])
+		return input.Errorf("%s: --export %s: this is a log of holds: expected a history", path, f.export)
 	case f.model == "":
 		return input.Errorf("%s: expected --model %s", path, check.ModelWords())
 	}
-	result, readings, err := f.doubts().Judge(ctx, h.Log, f.model)
+	result, readings, err := check.JudgeLog(ctx, h.Log, f.clockError, f.model)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h.Notes = append(h.Notes, f.doubts().Notes(h.Log, readings)...)
+	h.Notes = check.LogNotes(h.Log, readings, f.clockError)
 	h.Record.Evidence = history.Evidence{Ops: readings.Certain, Claims: check.Modelled(history.Claims{}, f.model)}
 	a.warn(path, h)
 	if f.timeline != "" {
@@ -178,7 +184,7 @@ func (a *app) checkHolds(ctx context.Context, path string, f checkFlags, h check
 			return err
 		}
 	}
-	return a.tell(f, h, result, logReading{readings.Lines, check.LimitWords[h.Log.Kind]})
+	return a.tell(f, h, result, logReading{readings.Lines, check.LogLimits})
 }
 
 // warn prints notes and warnings about reading the history on stderr.
@@ -272,10 +278,9 @@ type checked struct {
 	Differ string `json:"differ,omitempty"`
 	// Conflict lists the entries that show the most telling finding.
 	Conflict []history.Op `json:"conflict"`
-	// Lines are the line numbers, in the file, of the entries of Conflict. Only a log without
-	// invocations has them.
+	// Lines are the line numbers, in the file, of the entries of Conflict. Only a log of holds has them.
 	Lines []int `json:"lines,omitempty"`
-	// Limits says what a log without invocations cannot show.
+	// Limits says what a log of holds cannot show.
 	Limits string `json:"limits,omitempty"`
 	// Notes list the history's open questions and the assumptions made about it.
 	Notes []string `json:"notes"`

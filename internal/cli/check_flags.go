@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history/applog"
 	"github.com/lockstorm/lockstorm/history/jepsen"
@@ -16,14 +14,14 @@ import (
 )
 
 type checkFlags struct {
-	model    string
-	values   string
-	timeline string
-	export   string
-	out      string
-	json     bool
-	quiet    bool
-	holdFlags
+	model      string
+	values     string
+	clockError time.Duration
+	timeline   string
+	export     string
+	out        string
+	json       bool
+	quiet      bool
 }
 
 // contradictions returns an input.Error if a flag has an unknown value, or if the flags contradict
@@ -49,22 +47,13 @@ func (f checkFlags) contradictions() error {
 	return nil
 }
 
-// holdFlags say how far a log without invocations can be trusted.
-type holdFlags struct {
-	clockError, releaseTakes time.Duration
-	unended                  string
-}
-
-func (f *holdFlags) register(flags *pflag.FlagSet) {
-	flags.Var(newDurationOr(&f.clockError), "clock-error", "for a log of holds or successes: the greatest error of any client's clock that stamped lines; 0s if one clock stamped all lines")
-	flags.Var(newDurationOr(&f.releaseTakes), "release-takes", "for a log of successes: the longest time between a client's last moment under the lock and the logged time of its release")
-	flags.StringVar(&f.unended, "unended", "", "for a log of holds or successes: what a hold without an end counts as: held (until the end of the log) or unknown (the default)")
-}
+// unsaid stands for a duration that the user did not state.
+const unsaid = time.Duration(-1)
 
 // durationOr is a flag for an optional duration of at least 0.
 type durationOr struct{ d *time.Duration }
 
-func newDurationOr(d *time.Duration) durationOr { *d = check.Unsaid; return durationOr{d} }
+func newDurationOr(d *time.Duration) durationOr { *d = unsaid; return durationOr{d} }
 
 // String, Set and Type implement pflag.Value.
 func (v durationOr) String() string {
@@ -85,7 +74,7 @@ func (v durationOr) Set(text string) error {
 
 func (v durationOr) Type() string { return "duration" }
 
-// longestDoubt bounds the durations of holdFlags: with longer ones nothing would be certain.
+// longestDoubt bounds --clock-error: with a longer one nothing would be certain.
 const longestDoubt = 24 * time.Hour
 
 // fit returns an input.Error if the flags do not fit the log; log is nil for a history. If
@@ -96,16 +85,10 @@ func (f checkFlags) fit(path string, log *applog.Log) error {
 		model = ", and --model " + check.ModelWords()
 	}
 	switch {
-	case f.unended != "" && f.unended != "held" && f.unended != "unknown":
-		return input.Errorf("--unended %q: expected held or unknown", f.unended)
-	case log == nil && (f.clockError != check.Unsaid || f.releaseTakes != check.Unsaid || f.unended != ""):
-		return input.Errorf("%s: --clock-error, --release-takes and --unended are for logs of holds or successes, and this history has invocations: expected none of them", path)
-	case log != nil && f.clockError == check.Unsaid:
-		return input.Errorf("%s: clients' clocks stamped this log of %s: expected --clock-error D, the greatest error of any of these clocks (0s if one clock stamped all lines)%s", path, check.LogWords[log.Kind], model)
+	case log == nil && f.clockError != unsaid:
+		return input.Errorf("%s: --clock-error is for a log of holds (CSV), and this is a history: expected none", path)
+	case log != nil && f.clockError == unsaid:
+		return input.Errorf("%s: processes' clocks stamped this log of holds: expected --clock-error D, the greatest error of any of these clocks (0s if one clock stamped all lines)%s", path, model)
 	}
 	return nil
-}
-
-func (f holdFlags) doubts() check.Doubts {
-	return check.Doubts{ClockError: f.clockError, ReleaseTakes: f.releaseTakes, UnendedHeld: f.unended == "held"}
 }

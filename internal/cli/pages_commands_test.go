@@ -83,9 +83,7 @@ func prepared(t *testing.T) {
 {:process 0 :type :invoke :f :release :value nil}
 {:process 0 :type :ok :f :release :value nil}
 `,
-		"holds.csv":       "client,lock,from,to\na,l,2026-01-01T00:00:00Z,2026-01-01T00:00:01Z\n",
-		"holds.jsonl":     `{"client":"a","lock":"l","from":"2026-01-01T00:00:00Z","to":"2026-01-01T00:00:01Z"}` + "\n",
-		"successes.jsonl": `{"client":"a","f":"acquired","lock":"l","time":"2026-01-01T00:00:00Z"}` + "\n" + `{"client":"a","f":"released","lock":"l","time":"2026-01-01T00:00:01Z"}` + "\n",
+		"holds.csv": "process,lock,from,to\na,l,2026-01-01T00:00:00Z,2026-01-01T00:00:01Z\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
