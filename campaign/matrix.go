@@ -180,7 +180,7 @@ type Sink interface {
 const (
 	ExitExpected   = 0   // as expected; without Config.Expect, violations count as expected
 	ExitUnexpected = 1   // an undeclared violation, a missed flaw, or a fault that hit nothing
-	ExitUnknown    = 2   // a cell is undecided, or a discrepancy uncertain
+	ExitUnknown    = 2   // a cell is undecided, a discrepancy uncertain, or a recipe another than the corpus knows
 	ExitUsage      = 254 // bad usage or configuration
 	ExitHarness    = 255 // the harness itself failed
 )
@@ -206,7 +206,7 @@ func (m Matrix) ExitCode(expect bool) int {
 		return ExitUnexpected
 	}
 	unsure := func(c Cell) bool { return c.Verdict == trial.Unknown }
-	if slices.ContainsFunc(m.Cells, unsure) || expect && len(m.Doubtful)+len(m.Missed) > 0 {
+	if slices.ContainsFunc(m.Cells, unsure) || expect && len(m.Doubtful)+len(m.Missed)+len(m.Changed) > 0 {
 		return ExitUnknown
 	}
 	return ExitExpected

@@ -132,6 +132,9 @@ func TestARecipeThatChangedAfterTheCorpusWasMadeIsTold(t *testing.T) {
 	if want := []Changed{{"set-nx-px", 1}}; !slices.Equal(s.Matrix.Changed, want) || !strings.Contains(says, "--thorough --locks set-nx-px") {
 		t.Errorf("changed: %+v, want %+v; it says %q", s.Matrix.Changed, want, says)
 	}
+	if code := s.Matrix.ExitCode(true); code == ExitExpected {
+		t.Error("with --expect, a changed recipe is as expected")
+	}
 	for _, r := range s.Trials {
 		if !r.Changed {
 			continue

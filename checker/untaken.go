@@ -63,37 +63,65 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 	}
 	f.From, f.Cause, f.Forever = from, LeftFree, true
 	var wrong *account.Assumption
-	if pos, life, ok := rp.toldToWait(f, until); ok && len(asked) == 0 {
-		why.What, why.Command, why.Nodes, why.Age = account.ToldToWait, rp.call(pos), []string{rp.Commands[pos].Node}, life
-		f.Commands, f.Forever = rp.indexOf(pos), false
-		wrong = rp.clockJumped(rp.Commands[pos].Node, rp.Commands[pos].Replied)
+	if len(asked) == 0 {
+		wrong = rp.asleep(&f, &why, until)
 	}
 	f.Account = account.Account{Fact: fact, Reasons: []account.Fact{why}, Broken: wrong}
 	return f, true
 }
 
-// toldToWait finds a waiting client whose last command for the lock was answered with a remaining life in
-// milliseconds, as PTTL and the scripts of D3 answer, that ends only after the time until. Such a client may
-// ask again when that life is over.
+// asleep completes a finding about clients that sent nothing for a free lock, and its reason, if Redis told
+// all of them to wait for longer. It returns the assumption that broke; nil if none is known.
+func (rp *replay) asleep(f *Finding, why *account.Fact, until time.Duration) (broken *account.Assumption) {
+	if pos, life, ok := rp.toldToWait(*f, until); ok {
+		why.What, why.Command, why.Nodes, why.Age = account.ToldToWait, rp.call(pos), []string{rp.Commands[pos].Node}, life
+		f.Commands, f.Forever = rp.indexOf(pos), false
+		if life > rp.Claims.TTL { // by a right clock, no key lives for longer than its lease
+			broken = rp.clockJumped(rp.Commands[pos].Node, rp.Commands[pos].Replied)
+		}
+	}
+	return broken
+}
+
+// toldToWait reports whether Redis told every waiting client a remaining life of a key in milliseconds, as PTTL
+// and the scripts of D3 answer, that ends only after the time until. Such clients may ask again when that life
+// is over. It returns the place of one such command. Any other number, such as a ticket or a time, is no life.
 func (rp *replay) toldToWait(f Finding, until time.Duration) (pos int, life time.Duration, ok bool) {
-	last := map[int]int{}
+	told := map[int]int{} // by client: its last command that was answered with a life
 	for pos, c := range rp.Commands {
 		p, acquiring := rp.Acquired(c.Op)
-		if acquiring && p.Invoke.Lock == f.Lock && c.Sent < until && c.Replied > 0 {
-			last[c.Client] = pos
+		if acquiring && p.Invoke.Lock == f.Lock && c.Sent < until && c.Replied > 0 && rp.lifeTold(pos) > 0 {
+			told[c.Client] = pos
 		}
 	}
 	for _, client := range f.Clients {
-		pos, sent := last[client]
-		if !sent {
+		at, was := told[client]
+		if !was || rp.Commands[at].Replied+rp.lifeTold(at) <= until {
+			return 0, 0, false // this client has no reason to sleep on
+		}
+		pos = at
+	}
+	return pos, rp.lifeTold(pos), len(f.Clients) > 0
+}
+
+// lifeTold returns the remaining life that the command was answered with: a positive number of milliseconds that
+// a key which the command reaches had left when the node served it; 0 for any other answer.
+func (rp *replay) lifeTold(pos int) time.Duration {
+	c := rp.Commands[pos]
+	ms, err := strconv.ParseInt(string(c.Reply), 10, 64)
+	if err != nil || ms <= 0 || ms > int64(Never/time.Millisecond) {
+		return 0
+	}
+	life := time.Duration(ms) * time.Millisecond
+	for _, k := range rp.Evidence.Keys {
+		if k.Node != c.Node || k.From > c.Served || k.After == nil || k.After.Expires == 0 || !rp.Reaches(pos, string(k.Key)) {
 			continue
 		}
-		ms, err := strconv.ParseInt(string(rp.Commands[pos].Reply), 10, 32)
-		if life := time.Duration(ms) * time.Millisecond; err == nil && rp.Commands[pos].Replied+life > until {
-			return pos, life, true
+		if end := k.After.Expires - life; c.Arrived-termSlack <= end && end <= c.Served+termSlack {
+			return life
 		}
 	}
-	return 0, 0, false
+	return 0
 }
 
 // clockJumped returns the assumption that broke if the node's clock jumped before the time at: its last jump;

@@ -43,6 +43,15 @@ func TestAFreeLockThatNobodyTakesIsViolated(t *testing.T) {
 			s.done(3000, 1, history.Info)
 			s.keys(3100)
 		}, []string{"liveness: left-free"}},
+		{"a waiter got a number that is no remaining life", "set-nx-px", func(s *story) {
+			s.take(2, 0, "OK", setPX("t0")...)
+			s.invoke(6, 1, history.FAcquire)
+			s.cmd(7, 1, "1700000000", "EVAL", "return 1700000000", "1", "lock")
+			s.give(20, 0, "1", s.cad("t0")...)
+			s.healed(30)
+			s.done(3000, 1, history.Info)
+			s.keys(3100)
+		}, []string{"liveness: left-free for ever"}},
 		{"an orphan first, then nothing for long enough", "set-nx-px", func(s *story) {
 			s.hold(1, 3, 0, "t0")
 			s.stranger(5, setPX("t0")...)
