@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -41,7 +40,9 @@ import (
 //     first operation of its kind.
 //
 // If each client has one process and no operation has an unknown outcome, there is one
-// situation at a time, and the time is O(n log n).
+// situation at a time, and the time is O(n log n). Such a history of a lock that admits one owner is legal
+// if and only if no two spans, each from an acquire's ok to its release's invocation, overlap: an acquire
+// takes effect at its reply, and a release as soon after its invocation as another acquire needs it.
 
 // mostSituations is the greatest number of situations that are kept. If there are more, the
 // answer is Undecided.
@@ -110,25 +111,8 @@ type frontier struct {
 	stop    func() bool
 	stopped bool // the search's time ran out
 	full    bool // there are more situations than mostSituations
-}
-
-// available lists the operations of one owner that are invoked and may still take effect: those
-// that happened, in order of their replies, before those of unknown outcome.
-type available []pile
-
-// pile lists acquires, or releases. Those of unknown outcome are in one pile if their effects are equal.
-type pile struct {
-	modelOp // of an operation that happened, only whether it is a release
-	ops     []int
-}
-
-// simple reports whether exactly one operation is available, and it happened.
-func (a available) simple() bool { return len(a) == 1 && len(a[0].ops) == 1 && !a[0].perhaps }
-
-// mixed reports whether an acquire and a release are available, and at least one of them happened.
-func (a available) mixed() bool {
-	other := func(p pile) bool { return p.release != a[0].release }
-	return len(a) > 1 && !a[0].perhaps && slices.ContainsFunc(a, other)
+	greedy  bool // only one situation is kept: see advance
+	chose   bool // greedy has left out situations
 }
 
 // late reports whether the search's time is over. Once true, it stays true.
@@ -159,12 +143,28 @@ func eventsOf(all []recording) []event {
 // advance judges operations by the frontier. failed is the operation whose reply made the
 // operations illegal; -1 if the answer is not Illegal. The lock begins in one of the states
 // in first.
+//
+// If there is one such state, advance first tries to get through with one situation at a time, since
+// operations of unknown outcome can make very many possible. One situation is enough for Legal. It is
+// enough for Illegal only if no other was possible.
 func advance(ctx context.Context, end time.Time, s spec, first []held, all []recording) (answer Answer, failed int) {
-	f := frontier{spec: s, all: all, owners: map[int]available{}, mixed: map[int]bool{}, stop: stopper(ctx, end)}
+	f := frontier{spec: s, all: all, stop: stopper(ctx, end)}
+	events := eventsOf(all)
+	if f.greedy = len(first) == 1; f.greedy {
+		if answer, failed = f.run(first, events); answer != Illegal || !f.chose {
+			return answer, failed
+		}
+		f.greedy = false
+	}
+	return f.run(first, events)
+}
+
+func (f *frontier) run(first []held, events []event) (answer Answer, failed int) {
+	f.owners, f.mixed, f.now = map[int]available{}, map[int]bool{}, nil
 	for _, lock := range first {
 		f.now = append(f.now, situation{lock: lock})
 	}
-	for _, e := range eventsOf(all) {
+	for _, e := range events {
 		if f.late() {
 			return Undecided, -1
 		}
@@ -183,90 +183,11 @@ func advance(ctx context.Context, end time.Time, s spec, first []held, all []rec
 	return Legal, -1
 }
 
-// pileOf returns the position of the operation's pile; -1 if there is none.
-func (f *frontier) pileOf(i int) (at int, key modelOp) {
-	op := &f.all[i]
-	if key = op.modelOp; !op.perhaps {
-		key.action = action{release: op.release}
-	}
-	return slices.IndexFunc(f.owners[op.owner], func(p pile) bool { return p.modelOp == key }), key
-}
-
-// invoke makes an operation available.
-func (f *frontier) invoke(i int) {
-	op := &f.all[i]
-	own := f.owners[op.owner]
-	at, key := f.pileOf(i)
-	if at < 0 {
-		if at = 0; op.perhaps {
-			at = len(own)
-		}
-		own = slices.Insert(own, at, pile{modelOp: key})
-	}
-	p := &own[at]
-	n := len(p.ops)
-	if !op.perhaps {
-		n, _ = slices.BinarySearchFunc(p.ops, op.reply, func(o, reply int) int { return cmp.Compare(f.all[o].reply, reply) })
-	}
-	p.ops = slices.Insert(p.ops, n, i)
-	f.offer(op.owner, own)
-}
-
-// forget makes an operation unavailable for ever.
-func (f *frontier) forget(i int) {
-	owner := f.all[i].owner
-	own := f.owners[owner]
-	at, _ := f.pileOf(i)
-	p := &own[at]
-	if p.ops[0] == i {
-		p.ops = p.ops[1:]
-	} else {
-		p.ops = slices.DeleteFunc(p.ops, func(op int) bool { return op == i })
-	}
-	if len(p.ops) == 0 {
-		own = slices.Delete(own, at, at+1)
-	}
-	f.offer(owner, own)
-}
-
-// offer replaces the available operations of an owner.
-func (f *frontier) offer(owner int, own available) {
-	f.owners[owner] = own
-	if len(own) == 0 {
-		delete(f.owners, owner)
-	}
-	if delete(f.mixed, owner); !f.spec.anyone && own.mixed() {
-		f.mixed[owner] = true
-	}
-}
-
-// usable yields the owner's available acquires, or releases, that have not taken effect in the
-// situation. Of equal operations of unknown outcome, it yields only the first.
-func (f *frontier) usable(s situation, owner int, release bool) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for _, p := range f.owners[owner] {
-			for _, i := range p.ops {
-				if p.release != release {
-					break
-				}
-				if s.has(i) {
-					continue
-				}
-				if !yield(i) {
-					return
-				}
-				if p.perhaps {
-					break
-				}
-			}
-		}
-	}
-}
-
 // reply replaces the situations by those in which the replying operation has taken effect. If reply
 // sets f.full or f.stopped, the situations stay as they were.
 func (f *frontier) reply(i int) {
 	var found situations
+	acquires, sections := f.earlier(i)
 	for _, s := range f.now {
 		if f.late() {
 			return
@@ -275,18 +196,25 @@ func (f *frontier) reply(i int) {
 			found.add(s.without(i))
 			continue
 		}
+		if next, legal := f.spec.step(s.lock, f.all[i].action); legal && !acquires && !sections {
+			found.add(situation{next, s.early})
+			continue
+		}
 		// Nothing that the operation needs can be the operation itself: it counts as used up.
-		for _, before := range f.before(s.with(i), i) {
+		for _, before := range f.before(s.with(i), i, acquires, sections) {
 			for _, after := range f.effect(before, i) {
 				found.add(after.without(i))
 			}
 			if f.full = f.full || len(found.all) > mostSituations; f.full || f.stopped {
 				return
 			}
+			if f.greedy && len(found.all) > 0 {
+				break
+			}
 		}
 	}
 	f.forget(i)
-	f.now = found.all
+	f.now = f.pick(found.all)
 	f.settle()
 }
 
@@ -306,14 +234,23 @@ func (f *frontier) settle() {
 	}
 }
 
+// earlier reports whether other acquires of its owner, and sections, may have to come before operation i.
+func (f *frontier) earlier(i int) (acquires, sections bool) {
+	op := &f.all[i]
+	acquires = f.spec.keeps() && !f.owners[op.owner].simple()
+	return acquires, len(f.mixed) > 0 && (!op.release || f.spec.fenced)
+}
+
 // before returns the situations in which the operation i may reply: s itself, and the
-// situations that follow from s by early sections and early acquires of i's owner.
-func (f *frontier) before(s situation, i int) []situation {
-	acquires := f.spec.keeps() && !f.owners[f.all[i].owner].simple()
-	sections := len(f.mixed) > 0 && (!f.all[i].release || f.spec.fenced)
+// situations that follow from s by sections and by other acquires of i's owner, if any may come earlier.
+func (f *frontier) before(s situation, i int, acquires, sections bool) []situation {
 	g := situations{all: []situation{s}}
-	if !acquires && !sections {
+	switch {
+	case !acquires && !sections:
 		return g.all
+	case f.greedy:
+		f.chose = true
+		return []situation{f.owed(s), s}
 	}
 	for n := 0; n < len(g.all) && !f.full && !f.late(); n++ {
 		from := g.all[n]
@@ -330,6 +267,32 @@ func (f *frontier) before(s situation, i int) []situation {
 		f.full = f.full || len(g.all) > mostSituations
 	}
 	return g.all
+}
+
+// owed returns the situation after releases that will be answered, and that each need an acquire of
+// unknown outcome which nobody keeps out. Both have to take effect anyway.
+func (f *frontier) owed(s situation) situation {
+	for _, owner := range slices.Sorted(maps.Keys(f.mixed)) {
+		for release := range f.usable(s, owner, true) {
+			if _, legal := f.spec.step(s.lock, f.all[release].action); legal || f.all[release].perhaps {
+				break
+			}
+			after := f.effect(s.with(release), release)
+			if len(after) > 0 && len(after[0].early) == len(s.early)+2 {
+				s = after[0]
+			}
+		}
+	}
+	return s
+}
+
+// pick keeps only the first situation if the search is greedy.
+func (f *frontier) pick(all []situation) []situation {
+	if !f.greedy || len(all) < 2 {
+		return all
+	}
+	f.chose = true
+	return all[:1]
 }
 
 // section adds the situations after an acquire and a release of one owner took effect.
@@ -354,7 +317,10 @@ func (f *frontier) effect(s situation, i int) []situation {
 	var all []situation
 	for _, need := range f.needs(s, &f.all[i]) {
 		for _, ready := range f.effect(s.with(need), need) {
-			all = append(all, f.effect(ready, i)...)
+			if all = append(all, f.effect(ready, i)...); f.greedy && len(all) > 0 {
+				f.chose = true
+				return all[:1]
+			}
 		}
 	}
 	return all

@@ -128,6 +128,32 @@ func TestLongHistoriesAreDecided(t *testing.T) {
 	}
 }
 
+// In 1 % of the operations of a long history, the client never learns the outcome; or an operation of
+// unknown outcome without effect comes before 1 % of them. Many situations are possible at each point,
+// but one suffices.
+func TestLongHistoriesWithUnknownOutcomesAreDecided(t *testing.T) {
+	for _, model := range names {
+		m, _ := ModelNamed(model)
+		for _, retried := range []bool{false, true} {
+			var ops []Operation
+			for i, o := range inTurns(100_000, 8) {
+				o.Call, o.Reply = 2*o.Call, 2*o.Reply
+				if unknown := o; i%97 == 0 {
+					unknown.Perhaps, unknown.Reply, unknown.Fence = true, -1, 0
+					if ops = append(ops, unknown); !retried {
+						continue
+					}
+					o.Call++
+				}
+				ops = append(ops, o)
+			}
+			if got := Check(t.Context(), m, map[string][]Operation{"L": ops}, 5*time.Minute)[0]; got.Answer != Legal {
+				t.Errorf("%s, retried %v: got %+v, want Ok", model, retried, got)
+			}
+		}
+	}
+}
+
 // c1's release succeeds, so c1's acquire took effect, with a fence of 1 or more. c0's acquire got
 // the given fence. If that fence is 1, c0's section must come before c1's acquire; if it is 0, no
 // order is legal.
@@ -201,6 +227,10 @@ func TestTooManySituationsAreUndecided(t *testing.T) {
 		all = append(all, Operation{Client: c, Call: 20 + c, Reply: 100 + c})
 	}
 	s := search{ctx: t.Context(), spec: r, first: []held{{}}, end: time.Now().Add(time.Minute)}
+	if got, _ := s.askFrontier(r.read(all)); got != Legal {
+		t.Errorf("got %s, want Ok: one order is legal", got)
+	}
+	all = append(all, Operation{Client: 20, Release: true, Call: 200, Reply: 201})
 	if got, _ := s.askFrontier(r.read(all)); got != Undecided {
 		t.Errorf("got %s, want Undecided", got)
 	}

@@ -120,13 +120,16 @@ func (s spec) blockers(l held, a action) (all []action) {
 	return all
 }
 
-// mostCrews is the greatest number of states that anywhere lists.
+// mostCrews is the greatest number of states in which several owners hold the lock that anywhere lists.
 const mostCrews = 500
 
 // anywhere lists the states that the lock may have in the middle of a history in which only these
 // owners act and fewer than depth releases follow. It returns nil if there are too many states.
 func (s spec) anywhere(owners []int, depth int) []held {
-	all := []held{{}}
+	all, crews := []held{{}}, 0
+	if s.modes && depth >= mostCrews {
+		return nil
+	}
 	for _, o := range owners {
 		for _, mode := range []history.Mode{history.Write, history.Read} {
 			if mode == history.Read && !s.modes {
@@ -141,7 +144,10 @@ func (s spec) anywhere(owners []int, depth int) []held {
 					if l.seats = l.seats.with(s.seat(a)); s.fenced && s.again {
 						l.by = o
 					}
-					if all = append(all, l); len(all) > mostCrews {
+					if last := l.seats[len(l.seats)-seatSize:]; last.owner() != l.seats.owner() {
+						crews++
+					}
+					if all = append(all, l); crews > mostCrews {
 						return nil
 					}
 				}
