@@ -76,10 +76,11 @@ type Conflict struct {
 // at any time after its call, or never. The operations of a lock must be in order of
 // invocation.
 //
-// Two methods decide, and they share nothing but the rules:
+// Two methods decide, and they share nothing but the specification of the lock:
 //
-//   - The frontier goes through the history in order of time, and keeps all states that are possible at
-//     each point. This takes O(n log n) time if no outcome is unknown and each client runs one process.
+//   - The frontier goes through the history in order of time. It follows one possible state as far as that
+//     goes, then all that are possible at each point. This takes O(n log n) time if one state suffices: always
+//     if no outcome is unknown and each client runs one process.
 //   - Porcupine judges at most MaxOperations operations, in the time that the frontier leaves.
 //
 // If both methods answer, they must agree.
