@@ -69,13 +69,13 @@ func CheckSpans(ctx context.Context, c history.Claims, byLock map[string][]Span)
 func decideLock(ctx context.Context, end time.Time, c history.Claims, all []Span) Answer {
 	m := ModelOf(unfenced(c))
 	merged := Merge(all)
-	if !m.shared && decideOn(ctx, end, mutexModel, merged) == Legal {
+	if !m.spec.shared() && decideOn(ctx, end, spec{anyone: true}.model(), merged) == Legal {
 		return Legal
 	}
-	if m.counts {
+	if m.spec.again {
 		merged = all
 	}
-	return decideOn(ctx, end, m.build(c.Permits), merged)
+	return decideOn(ctx, end, m.believed(c.Permits).model(), merged)
 }
 
 func decideOn(ctx context.Context, end time.Time, m porcupine.Model, all []Span) Answer {
@@ -87,7 +87,7 @@ func decideOn(ctx context.Context, end time.Time, m porcupine.Model, all []Span)
 	return Legal
 }
 
-// Merge joins overlapping or adjacent spans of one owner, for the models without Model.counts: they do
+// Merge joins overlapping or adjacent spans of one owner, for the models without spec.again: they do
 // not allow an owner to acquire twice.
 func Merge(all []Span) []Span {
 	merged := make([]Span, 0, len(all))

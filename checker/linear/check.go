@@ -76,10 +76,11 @@ type Conflict struct {
 // at any time after its call, or never. The operations of a lock must be in order of
 // invocation.
 //
-// Two methods decide, and they share nothing but the rules:
+// Two methods decide, and they share nothing but the specification of the lock:
 //
-//   - The frontier goes through the history in order of time, and keeps all states that are possible at
-//     each point. This takes O(n log n) time if no outcome is unknown and each client runs one process.
+//   - The frontier goes through the history in order of time. It follows one possible state as far as that
+//     goes, then all that are possible at each point. This takes O(n log n) time if one state suffices: always
+//     if no outcome is unknown and each client runs one process.
 //   - Porcupine judges at most MaxOperations operations, in the time that the frontier leaves.
 //
 // If both methods answer, they must agree.
@@ -88,13 +89,13 @@ type Conflict struct {
 // reserves a third of the time for finding minimal conflicts.
 func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit time.Duration) []Result {
 	end := endOf(ctx, limit)
-	r := m.rules(m.Claims.Permits)
-	decide := search{ctx: ctx, rules: r, end: end.Add(-time.Until(end) / 3)}
+	s := m.answered()
+	decide := search{ctx: ctx, spec: s, first: []held{{}}, end: end.Add(-time.Until(end) / 3)}
 	var results []Result
 	recorded := map[string][]recording{}
 	var illegal []int // places among the results
 	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
-		all := r.read(byLock[lock])
+		all := s.read(byLock[lock])
 		result := decide.twice(all)
 		if result.Lock = lock; result.Answer == Illegal {
 			recorded[lock] = all
@@ -107,13 +108,13 @@ func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit ti
 		if len(recorded[results[i].Lock]) > MaxOperations {
 			share = min(share, longConflict)
 		}
-		c := search{ctx: ctx, rules: r, end: time.Now().Add(share)}.conflict(recorded[results[i].Lock])
-		results[i].Conflict = c.result(r)
+		c := search{ctx: ctx, spec: s, first: []held{{}}, end: time.Now().Add(share)}.conflict(recorded[results[i].Lock])
+		results[i].Conflict = c.result(s)
 	}
 	return results
 }
 
-// recording is an operation in the form in which rules judge it.
+// recording is an operation in the form in which a specification judges it.
 type recording struct {
 	modelOp
 	place       int // place among the operations of its lock
@@ -122,18 +123,18 @@ type recording struct {
 }
 
 // read converts the operations on a lock, keeping only the owners, modes and fences that
-// the rules consider.
-func (r *rules) read(ops []Operation) []recording {
+// the specification considers.
+func (s spec) read(ops []Operation) []recording {
 	all := make([]recording, len(ops))
 	took := map[int]history.Mode{} // the mode with which a client last acquired the lock
 	for i, o := range ops {
 		op := recording{place: i, client: o.Client, call: o.Call, reply: o.Reply}
 		op.perhaps = o.Perhaps
 		op.action = action{release: o.Release}
-		if !r.anyone {
+		if !s.anyone {
 			op.owner = o.Client
 		}
-		if r.modes {
+		if s.modes {
 			if op.mode = o.Mode; op.mode == "" && op.release {
 				op.mode = took[o.Client]
 			}
@@ -143,19 +144,19 @@ func (r *rules) read(ops []Operation) []recording {
 		}
 		if !op.release {
 			took[o.Client] = op.mode
-			if r.greatest != nil {
-				op.fence = o.Fence
+			if s.fenced {
+				op.fence = max(o.Fence, -1) // all negative fences are as illegal as -1
 			}
 		}
-		all[i] = op.asModelled(r)
+		all[i] = op.asModelled(s)
 	}
 	return all
 }
 
 // asModelled replaces a missing fence by anyFence if the acquire has an unknown outcome and
 // no client learnt its fence.
-func (op recording) asModelled(r *rules) recording {
-	if op.perhaps && !op.release && r.greatest != nil && op.fence == 0 {
+func (op recording) asModelled(s spec) recording {
+	if op.perhaps && !op.release && s.fenced && op.fence == 0 {
 		op.fence = anyFence
 	}
 	return op
@@ -164,9 +165,9 @@ func (op recording) asModelled(r *rules) recording {
 // search asks the frontier and porcupine within a time limit.
 type search struct {
 	ctx   context.Context
-	rules *rules
+	spec  spec
 	end   time.Time
-	first []any // the possible initial states; nil for the initial state of the rules
+	first []held // the possible initial states
 }
 
 // twice asks the frontier, then porcupine, and combines their answers.
@@ -195,23 +196,25 @@ func (s search) twice(all []recording) Result {
 
 // askFrontier calls advance with the search's initial states and time limit. failed is an index in all.
 func (s search) askFrontier(all []recording) (answer Answer, failed int) {
-	first := s.first
-	if first == nil {
-		first = []any{s.rules.init}
-	}
-	return advance(s.ctx, s.end, s.rules, first, all)
+	return advance(s.ctx, s.end, s.spec, s.first, all)
 }
 
-// decide returns porcupine's answer. It tries stricter rules first: they decide faster, and a history
-// that they allow is also legal under s.rules.
+// decide returns porcupine's answer. If anybody may release, it first tries the rule that only owners
+// may: this decides faster, and a history that is legal under this rule is also legal without it.
 func (s search) decide(all []recording) Answer {
-	if r := s.rules.stricter; r != nil && s.first == nil {
-		strict := search{ctx: s.ctx, rules: r, end: time.Now().Add(time.Until(s.end) / 2)}
+	if s.spec.anyone && len(s.first) == 1 {
+		strict := s.strict(time.Now().Add(time.Until(s.end) / 2))
 		if strict.askPorcupine(owning(all)) == Legal {
 			return Legal
 		}
 	}
 	return s.askPorcupine(all)
+}
+
+// strict returns the search under the rule that only owners may release.
+func (s search) strict(end time.Time) search {
+	s.end, s.spec.anyone = end, false
+	return s
 }
 
 // owning returns copies of the operations with their real owners.
@@ -237,11 +240,7 @@ func (s search) askPorcupine(all []recording) Answer {
 			ops[i].Return = ops[i].Call
 		}
 	}
-	first := s.first
-	if first == nil {
-		first = []any{s.rules.init}
-	}
-	answer := Answer(porcupine.CheckOperationsTimeout(s.stoppable(s.rules.model(first)), ops, left))
+	answer := Answer(porcupine.CheckOperationsTimeout(s.stoppable(s.spec.perhapsModel(s.first)), ops, left))
 	if answer == Illegal && s.ctx.Err() != nil {
 		return Undecided
 	}

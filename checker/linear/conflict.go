@@ -33,13 +33,13 @@ const mostCertain = 256
 type clash struct {
 	ops     []recording // in order of invocation
 	last    recording   // the operation whose reply made them conflict
-	first   []any       // the lock's possible states before ops; nil for the initial state
+	first   []held      // the lock's possible states before ops; nil for the initial state
 	minimal bool        // false if the time ran out
 	strict  bool        // a conflict only under the stricter rules: see Conflict.OwnersOnly
 }
 
-func (c clash) result(r *rules) *Conflict {
-	conflict := &Conflict{Last: c.last.place, Minimal: c.minimal, OwnersOnly: c.strict, Anyone: r.anyone && !c.strict}
+func (c clash) result(s spec) *Conflict {
+	conflict := &Conflict{Last: c.last.place, Minimal: c.minimal, OwnersOnly: c.strict, Anyone: s.anyone && !c.strict}
 	for _, op := range c.ops {
 		conflict.Operations = append(conflict.Operations, op.place)
 	}
@@ -50,12 +50,12 @@ func (c clash) result(r *rules) *Conflict {
 func (s search) conflict(all []recording) clash {
 	last := s.firstIllegal(all)
 	strict := func(end time.Time) (c clash) {
-		s := search{ctx: s.ctx, rules: s.rules.stricter, end: end}
+		s := s.strict(end)
 		c = s.smallest(s.until(owning(all), last.reply), last)
 		c.strict = true
 		return c
 	}
-	if s.rules.stricter == nil {
+	if !s.spec.anyone {
 		return s.smallest(s.until(all, last.reply), last)
 	}
 	half := time.Now().Add(time.Until(s.end) / 2)
@@ -131,14 +131,11 @@ const mostWindow = 2048
 // window returns the shortest run at the end of the operations that is illegal in every
 // possible state before the run, and those states; nil if there is none. It tries short
 // runs first: longer runs have more possible states before them.
-func (s search) window(all []recording) (ops []recording, first []any) {
-	if s.rules.anywhere == nil {
-		return nil, nil
-	}
+func (s search) window(all []recording) (ops []recording, first []held) {
 	try := func(n int) bool {
-		w := search{ctx: s.ctx, rules: s.rules, end: s.end}
+		w := s
 		some := since(all, len(all)-n, s)
-		w.first = s.rules.anywhere(ownersAndDepth(some))
+		w.first = s.spec.anywhere(ownersAndDepth(some))
 		if w.first == nil || !w.violated(some) {
 			return false
 		}
@@ -239,5 +236,5 @@ func (s search) spare(op recording) recording {
 	}
 	op.perhaps, op.reply = true, -1
 	op.fence = 0
-	return op.asModelled(s.rules)
+	return op.asModelled(s.spec)
 }

@@ -4,7 +4,7 @@
 // Acceptance), and a Model or claims. The result is one Answer per lock: Legal, Illegal or
 // Undecided. Check also returns the reason for a doubt and the minimal conflict.
 //
-// A model is a kind of lock: its states, and the operations that are legal in each state. A
+// A model is a kind of lock; its spec says which operations are legal in each state. A
 // chunk is a run of spans that can be judged alone. A pool holds the operations of unknown
 // outcome that may still take effect. A conflict is a set of operations that cannot all
 // have happened.

@@ -46,13 +46,13 @@ type Acceptance struct {
 // Acceptances must be in the resource's own order.
 func CheckFences(ctx context.Context, reentrant bool, grants map[string][]Grant, accepted map[string][]Acceptance) map[string]Answer {
 	end := endOf(ctx, porcupineLimit)
-	locks := ModelOf(history.Claims{Reentrant: reentrant, Fenced: true}).build(0)
+	locks := ModelOf(history.Claims{Reentrant: reentrant, Fenced: true}).spec.model()
 	answers := map[string]Answer{}
 	for lock, all := range grants {
 		answers[lock] = decide(ctx, end, locks, grantOperations(all))
 	}
 	for lock, all := range accepted {
-		a := decide(ctx, end, model(fencedResource(0)), acceptances(all))
+		a := decide(ctx, end, resourceModel, acceptances(all))
 		if answers[lock] == "" || answers[lock] == Legal || a == Illegal {
 			answers[lock] = a
 		}
@@ -95,11 +95,17 @@ func shrinkToFences(ops []porcupine.Operation) {
 	}
 }
 
+// resourceModel is the model of a guarded resource. Its state is the greatest fence that it has seen.
+var resourceModel = porcupine.Model{
+	Init: func() any { return int64(0) },
+	Step: func(seen, fence, _ any) (bool, any) { return fence.(int64) >= seen.(int64), fence },
+}
+
 func acceptances(accepted []Acceptance) []porcupine.Operation {
 	ops := make([]porcupine.Operation, len(accepted))
 	for i, a := range accepted {
 		ops[i] = porcupine.Operation{
-			ClientId: a.Owner, Input: action{owner: a.Owner, fence: a.Fence}, Call: int64(i), Return: int64(i),
+			ClientId: a.Owner, Input: a.Fence, Call: int64(i), Return: int64(i),
 		}
 	}
 	return ops

@@ -3,11 +3,9 @@ package linear
 import (
 	"cmp"
 	"context"
-	"iter"
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -31,8 +29,8 @@ import (
 //     section need not come before a replying release, unless the acquire that the release needs gets
 //     a greater fence than the section. The frontier tries these sections. They occur only with
 //     operations of unknown outcome, or with clients that run several processes.
-//   - If several operations of the replying owner are available, the frontier tries them
-//     before the reply: fences may depend on their order.
+//   - The owner of a reentrant lock gets its old fence again only if it still holds the lock. So if the
+//     lock has fences, the frontier also tries the replying owner's other acquires before the reply.
 //   - If any of several releases makes way for an acquire, the frontier takes the one that replies
 //     first: the other releases, even those of unknown outcome, can take effect later in its stead. This
 //     argument covers owners with no other available operation. For other owners, the frontier tries
@@ -42,7 +40,9 @@ import (
 //     first operation of its kind.
 //
 // If each client has one process and no operation has an unknown outcome, there is one
-// situation at a time, and the time is O(n log n).
+// situation at a time, and the time is O(n log n). Such a history of a lock that admits one owner is legal
+// if and only if no two spans, each from an acquire's ok to its release's invocation, overlap: an acquire
+// takes effect at its reply, and a release as soon after its invocation as another acquire needs it.
 
 // mostSituations is the greatest number of situations that are kept. If there are more, the
 // answer is Undecided.
@@ -50,25 +50,10 @@ const mostSituations = 512
 
 // situation is one possibility for the lock at a point of the history.
 type situation struct {
-	lock any
+	lock held
 	// early lists, ascending, the operations that took effect before their replies, and the
 	// operations of unknown outcome that took effect.
 	early []int
-}
-
-// key encodes early. Together with the lock's state, it identifies the situation.
-func (s situation) key() string {
-	var b strings.Builder
-	for _, i := range s.early {
-		b.WriteString(strconv.Itoa(i))
-		b.WriteByte(' ')
-	}
-	return b.String()
-}
-
-func (s situation) after(lock any, op int) situation {
-	at, _ := slices.BinarySearch(s.early, op)
-	return situation{lock, slices.Insert(slices.Clone(s.early), at, op)}
 }
 
 func (s situation) has(op int) bool {
@@ -76,31 +61,71 @@ func (s situation) has(op int) bool {
 	return found
 }
 
+func (s situation) with(op int) situation {
+	at, _ := slices.BinarySearch(s.early, op)
+	return situation{s.lock, slices.Insert(slices.Clone(s.early), at, op)}
+}
+
+func (s situation) without(op int) situation {
+	return situation{s.lock, slices.DeleteFunc(slices.Clone(s.early), func(i int) bool { return i == op })}
+}
+
+// situations is a set of situations.
+type situations struct {
+	all  []situation
+	seen map[situationKey]bool // nil for fewer than two situations
+}
+
+type situationKey struct {
+	lock  held
+	early string
+}
+
+func (s situation) key() situationKey { return situationKey{s.lock, fmt.Sprint(s.early)} }
+
+func (g *situations) add(more ...situation) {
+	for _, s := range more {
+		switch {
+		case len(g.all) == 0:
+		case g.seen == nil:
+			g.seen = map[situationKey]bool{g.all[0].key(): true}
+			fallthrough
+		default:
+			if g.seen[s.key()] {
+				continue
+			}
+			g.seen[s.key()] = true
+		}
+		g.all = append(g.all, s)
+	}
+}
+
 // frontier is the state of one decision: the situations that are possible at this point of the
 // history.
 type frontier struct {
-	rules  *rules
-	all    []recording
-	now    []situation
-	owners map[int]*available
-	mixed  map[int]bool // owners whose available operations are mixed: see available.mixed
-	full   bool         // there were more situations than mostSituations
-	// stop reports whether the time is over; stopped is its last answer. The search calls
-	// stop for each situation that it extends, since one reply may extend very many.
+	spec    spec
+	all     []recording
+	now     []situation
+	owners  map[int]available
+	mixed   map[int]bool // owners whose available operations are mixed: see available.mixed
 	stop    func() bool
-	stopped bool
-}
-
-type event struct {
-	place int
-	op    int
-	reply bool
+	stopped bool // the search's time ran out
+	full    bool // there are more situations than mostSituations
+	greedy  bool // only one situation is kept: see advance
+	chose   bool // greedy has left out situations
 }
 
 // late reports whether the search's time is over. Once true, it stays true.
 func (f *frontier) late() bool {
 	f.stopped = f.stopped || f.stop()
 	return f.stopped
+}
+
+// event is the invocation or the reply of an operation.
+type event struct {
+	place int
+	op    int
+	reply bool
 }
 
 func eventsOf(all []recording) []event {
@@ -118,12 +143,28 @@ func eventsOf(all []recording) []event {
 // advance judges operations by the frontier. failed is the operation whose reply made the
 // operations illegal; -1 if the answer is not Illegal. The lock begins in one of the states
 // in first.
-func advance(ctx context.Context, end time.Time, r *rules, first []any, all []recording) (answer Answer, failed int) {
-	f := frontier{rules: r, all: all, owners: map[int]*available{}, mixed: map[int]bool{}, stop: stopper(ctx, end)}
+//
+// If there is one such state, advance first tries to get through with one situation at a time, since
+// operations of unknown outcome can make very many possible. One situation is enough for Legal. It is
+// enough for Illegal only if no other was possible.
+func advance(ctx context.Context, end time.Time, s spec, first []held, all []recording) (answer Answer, failed int) {
+	f := frontier{spec: s, all: all, stop: stopper(ctx, end)}
+	events := eventsOf(all)
+	if f.greedy = len(first) == 1; f.greedy {
+		if answer, failed = f.run(first, events); answer != Illegal || !f.chose {
+			return answer, failed
+		}
+		f.greedy = false
+	}
+	return f.run(first, events)
+}
+
+func (f *frontier) run(first []held, events []event) (answer Answer, failed int) {
+	f.owners, f.mixed, f.now = map[int]available{}, map[int]bool{}, nil
 	for _, lock := range first {
 		f.now = append(f.now, situation{lock: lock})
 	}
-	for _, e := range eventsOf(all) {
+	for _, e := range events {
 		if f.late() {
 			return Undecided, -1
 		}
@@ -142,89 +183,38 @@ func advance(ctx context.Context, end time.Time, r *rules, first []any, all []re
 	return Legal, -1
 }
 
-// invoke makes an operation available.
-func (f *frontier) invoke(i int) {
-	op := &f.all[i]
-	a := f.owners[op.owner]
-	if a == nil {
-		a = &available{}
-		f.owners[op.owner] = a
-	}
-	list := a.of(op.release)
-	if op.perhaps {
-		list.add(op.action, i)
-	} else {
-		at, _ := slices.BinarySearchFunc(list.certain, op.reply, func(o, reply int) int { return cmp.Compare(f.all[o].reply, reply) })
-		list.certain = slices.Insert(list.certain, at, i)
-	}
-	f.mix(op.owner, a)
-}
-
-// forget makes an operation unavailable for ever.
-func (f *frontier) forget(i int) {
-	op := &f.all[i]
-	a := f.owners[op.owner]
-	if list := a.of(op.release); op.perhaps {
-		list.drop(op.action, i)
-	} else {
-		list.certain = without(list.certain, i)
-	}
-	if a.acquires.len()+a.releases.len() == 0 {
-		delete(f.owners, op.owner)
-	}
-	f.mix(op.owner, a)
-}
-
-func (f *frontier) mix(owner int, a *available) {
-	if f.rules.anyone || !a.mixed() {
-		delete(f.mixed, owner)
-	} else {
-		f.mixed[owner] = true
-	}
-}
-
-// usable returns the available operations that have not taken effect in the situation,
-// except the replying one. Of equal operations of unknown outcome, it returns only the
-// first.
-func (f *frontier) usable(s situation, w *waiting, replying int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for _, i := range w.certain {
-			if i != replying && !s.has(i) && !yield(i) {
-				return
-			}
-		}
-		for _, p := range w.perhaps {
-			at := slices.IndexFunc(p.ops, func(i int) bool { return !s.has(i) })
-			if at >= 0 && !yield(p.ops[at]) {
-				return
-			}
-		}
-	}
-}
-
 // reply replaces the situations by those in which the replying operation has taken effect. If reply
 // sets f.full or f.stopped, the situations stay as they were.
 func (f *frontier) reply(i int) {
-	var found gathering
+	var found situations
+	acquires, sections := f.earlier(i)
 	for _, s := range f.now {
 		if f.late() {
 			return
 		}
-		if at, done := slices.BinarySearch(s.early, i); done {
-			found.add(situation{s.lock, slices.Delete(slices.Clone(s.early), at, at+1)})
+		if s.has(i) {
+			found.add(s.without(i))
 			continue
 		}
-		for _, before := range f.before(s, i) {
-			for _, after := range f.effect(before, i, i) {
-				found.add(after)
+		if next, legal := f.spec.step(s.lock, f.all[i].action); legal && !acquires && !sections {
+			found.add(situation{next, s.early})
+			continue
+		}
+		// Nothing that the operation needs can be the operation itself: it counts as used up.
+		for _, before := range f.before(s.with(i), i, acquires, sections) {
+			for _, after := range f.effect(before, i) {
+				found.add(after.without(i))
 			}
 			if f.full = f.full || len(found.all) > mostSituations; f.full || f.stopped {
 				return
 			}
+			if f.greedy && len(found.all) > 0 {
+				break
+			}
 		}
 	}
 	f.forget(i)
-	f.now = found.all
+	f.now = f.pick(found.all)
 	f.settle()
 }
 
@@ -233,71 +223,45 @@ func (f *frontier) settle() {
 	if len(f.now) == 0 {
 		return
 	}
-	for _, op := range slices.Clone(f.now[0].early) {
+	for _, op := range f.now[0].early {
 		if !f.all[op].perhaps || slices.ContainsFunc(f.now, func(s situation) bool { return !s.has(op) }) {
 			continue
 		}
 		f.forget(op)
-		for n := range f.now {
-			s := &f.now[n]
-			at, _ := slices.BinarySearch(s.early, op)
-			s.early = slices.Delete(slices.Clone(s.early), at, at+1)
+		for n, s := range f.now {
+			f.now[n] = s.without(op)
 		}
 	}
 }
 
-// gathering collects situations without duplicates.
-type gathering struct {
-	all []situation
-	of  map[any]map[string]bool // the situations in all, by lock state and key; nil for fewer than two
-}
-
-func (g *gathering) add(s situation) {
-	if g.all = append(g.all, s); len(g.all) == 1 {
-		return
-	}
-	if g.of == nil {
-		g.of = map[any]map[string]bool{g.all[0].lock: {g.all[0].key(): true}}
-	}
-	k := s.key()
-	switch {
-	case g.of[s.lock] == nil:
-		g.of[s.lock] = map[string]bool{k: true}
-	case g.of[s.lock][k]:
-		g.all = g.all[:len(g.all)-1]
-	default:
-		g.of[s.lock][k] = true
-	}
+// earlier reports whether other acquires of its owner, and sections, may have to come before operation i.
+func (f *frontier) earlier(i int) (acquires, sections bool) {
+	op := &f.all[i]
+	acquires = f.spec.keeps() && !f.owners[op.owner].simple()
+	return acquires, len(f.mixed) > 0 && (!op.release || f.spec.fenced)
 }
 
 // before returns the situations in which the operation i may reply: s itself, and the
-// situations that follow from s by early sections and early operations of i's owner.
-func (f *frontier) before(s situation, i int) []situation {
-	own := f.owners[f.all[i].owner]
-	alone := own.simple() || f.rules.anyone
-	sections := len(f.mixed) > 0 && (!f.all[i].release || f.rules.greatest != nil)
-	if alone && !sections {
-		return []situation{s}
+// situations that follow from s by sections and by other acquires of i's owner, if any may come earlier.
+func (f *frontier) before(s situation, i int, acquires, sections bool) []situation {
+	g := situations{all: []situation{s}}
+	switch {
+	case !acquires && !sections:
+		return g.all
+	case f.greedy:
+		f.chose = true
+		return []situation{f.owed(s), s}
 	}
-	var g gathering
-	g.add(s)
 	for n := 0; n < len(g.all) && !f.full && !f.late(); n++ {
 		from := g.all[n]
 		for _, owner := range slices.Sorted(maps.Keys(f.mixed)) {
-			if !sections || len(g.all) > mostSituations {
-				break
-			}
-			for _, next := range f.section(from, f.owners[owner], i) {
-				g.add(next)
+			if sections && len(g.all) <= mostSituations {
+				f.section(&g, from, owner)
 			}
 		}
-		if !alone {
-			for _, w := range []*waiting{&own.acquires, &own.releases} {
-				for op := range f.usable(from, w, i) {
-					for _, next := range f.effect(from, op, i) {
-						g.add(next)
-					}
-				}
+		for op := range f.usable(from, f.all[i].owner, false) {
+			if acquires {
+				g.add(f.effect(from.with(op), op)...)
 			}
 		}
 		f.full = f.full || len(g.all) > mostSituations
@@ -305,79 +269,91 @@ func (f *frontier) before(s situation, i int) []situation {
 	return g.all
 }
 
-// section returns the situations after an acquire and a release of one owner took effect. Neither of
-// the two is the replying operation.
-func (f *frontier) section(s situation, a *available, replying int) (all []situation) {
-	for acquire := range f.usable(s, &a.acquires, replying) {
-		for _, held := range f.effect(s, acquire, replying) {
-			for release := range f.usable(held, &a.releases, replying) {
+// owed returns the situation after releases that will be answered, and that each need an acquire of
+// unknown outcome which nobody keeps out. Both have to take effect anyway.
+func (f *frontier) owed(s situation) situation {
+	for _, owner := range slices.Sorted(maps.Keys(f.mixed)) {
+		for release := range f.usable(s, owner, true) {
+			if _, legal := f.spec.step(s.lock, f.all[release].action); legal || f.all[release].perhaps {
+				break
+			}
+			after := f.effect(s.with(release), release)
+			if len(after) > 0 && len(after[0].early) == len(s.early)+2 {
+				s = after[0]
+			}
+		}
+	}
+	return s
+}
+
+// pick keeps only the first situation if the search is greedy.
+func (f *frontier) pick(all []situation) []situation {
+	if !f.greedy || len(all) < 2 {
+		return all
+	}
+	f.chose = true
+	return all[:1]
+}
+
+// section adds the situations after an acquire and a release of one owner took effect.
+func (f *frontier) section(g *situations, s situation, owner int) {
+	for acquire := range f.usable(s, owner, false) {
+		for _, in := range f.effect(s.with(acquire), acquire) {
+			for release := range f.usable(in, owner, true) {
 				if f.all[release].mode == f.all[acquire].mode {
-					all = append(all, f.effect(held, release, replying)...)
+					g.add(f.effect(in.with(release), release)...)
 				}
+			}
+		}
+	}
+}
+
+// effect returns the situations after operation i took effect, preceded by the operations
+// that i needs. i is used up in s.
+func (f *frontier) effect(s situation, i int) []situation {
+	if next, legal := f.spec.step(s.lock, f.all[i].action); legal {
+		return []situation{{next, s.early}}
+	}
+	var all []situation
+	for _, need := range f.needs(s, &f.all[i]) {
+		for _, ready := range f.effect(s.with(need), need) {
+			if all = append(all, f.effect(ready, i)...); f.greedy && len(all) > 0 {
+				f.chose = true
+				return all[:1]
 			}
 		}
 	}
 	return all
 }
 
-// effect returns the situations after operation i took effect, preceded by the operations
-// that i needs. The replying operation takes effect last, so no operation needs it.
-func (f *frontier) effect(s situation, i, replying int) []situation {
-	op := &f.all[i]
-	if next, legal := f.rules.step(s.lock, op.action); legal {
-		if i == replying {
-			return []situation{{next, s.early}}
-		}
-		return []situation{s.after(next, i)}
-	}
-	var all []situation
-	try := func(need int) {
-		for _, ready := range f.effect(s, need, replying) {
-			if i != need && !ready.has(i) {
-				all = append(all, f.effect(ready, i, replying)...)
-			}
-		}
-	}
+// needs returns the operations that may make an operation legal; one of them must come before it.
+// Owners with no other available operation are interchangeable: of their releases it
+// returns only the one that replies first.
+func (f *frontier) needs(s situation, op *recording) (all []int) {
 	if op.release {
-		own := f.owners[op.owner] // the owner has at least this release available
-		for acquire := range f.usable(s, &own.acquires, replying) {
+		for acquire := range f.usable(s, op.owner, false) {
 			if f.all[acquire].mode != op.mode {
 				continue
 			}
-			if try(acquire); f.rules.anyone {
+			if all = append(all, acquire); f.spec.anyone {
 				break // all acquires are alike, and this one replies first
 			}
 		}
 		return all
 	}
-	for _, need := range f.freeing(s, op.action, i, replying) {
-		try(need)
-	}
-	return all
-}
-
-// freeing returns the releases that may make way for the acquire a; one of them is enough.
-// Owners with no other available operation are interchangeable: of their releases it
-// returns only the one that replies first.
-func (f *frontier) freeing(s situation, a action, acquire, replying int) (all []int) {
 	best := -1
-	for _, b := range f.rules.blockers(s.lock, a) {
-		own := f.owners[b.owner]
-		if own == nil {
-			continue
-		}
-		for release := range f.usable(s, &own.releases, replying) {
+	for _, b := range f.spec.blockers(s.lock, op.action) {
+		simple := f.owners[b.owner].simple()
+		for release := range f.usable(s, b.owner, true) {
 			switch {
-			case release == acquire || f.all[release].mode != b.mode:
+			case f.all[release].mode != b.mode:
 				continue
-			case own.simple():
-				if best < 0 || f.all[release].reply < f.all[best].reply {
-					best = release
-				}
-			default:
+			case !simple:
 				all = append(all, release)
+			case best < 0 || f.all[release].reply < f.all[best].reply:
+				best = release
 			}
-			if f.rules.anyone {
+			if f.spec.anyone {
 				break
 			}
 		}

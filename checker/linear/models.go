@@ -1,13 +1,9 @@
 package linear
 
 import (
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"strconv"
 	"strings"
-
-	"github.com/anishathalye/porcupine"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -40,46 +36,6 @@ func (a action) String() string {
 	return text
 }
 
-// state constrains the states of models. States are values that compare with ==; a step
-// returns a new state.
-type state interface {
-	comparable
-	fmt.Stringer
-	// step returns the state after a, and reports whether a is legal.
-	step(a action) (next any, legal bool)
-	// words returns the contents of the state for hashing: equal states have equal words.
-	words() []uint64
-}
-
-func model[S state](init S) porcupine.Model {
-	return porcupine.Model{
-		Init: func() any { return init },
-		Step: func(s, input, _ any) (bool, any) {
-			next, legal := s.(S).step(input.(action))
-			if !legal {
-				return false, s
-			}
-			return true, next
-		},
-		Equal: func(a, b any) bool { return a.(S) == b.(S) },
-		Hash: func(s any) uint64 {
-			h := fnv.New64a()
-			var b [8]byte
-			for _, w := range s.(S).words() {
-				binary.LittleEndian.PutUint64(b[:], w)
-				h.Write(b[:])
-			}
-			return h.Sum64()
-		},
-		DescribeOperation: func(input, _ any) string { return input.(action).String() },
-		DescribeState:     func(s any) string { return s.(S).String() },
-		DescribeOperationMetadata: func(info any) string {
-			text, _ := info.(string)
-			return text
-		},
-	}
-}
-
 // Model is a kind of lock, as a sequential specification for judging histories. Use Models,
 // ModelNamed or ModelOf to get one.
 type Model struct {
@@ -88,50 +44,42 @@ type Model struct {
 	// Claims are those of a recipe that promises this kind of lock and nothing more.
 	Claims history.Claims
 
-	build func(permits int) porcupine.Model
-	// rules returns the rules by which Check judges recorded operations on a lock with this number
-	// of permits.
-	rules func(permits int) *rules
-	// counts: the model lets one owner acquire several times.
-	counts bool
-	// shared: the model may let several owners hold the lock together.
-	shared bool
+	spec spec
 }
 
-// These models need no number of permits.
-var (
-	mutexModel           = model(mutex(false))
-	ownedModel           = model(owned{})
-	reentrantModel       = model(reentrant{})
-	fencedModel          = model(fenced{})
-	reentrantFencedModel = model(reentrantFenced{})
-	readWriteModel       = model(readWrite{})
-)
-
-func always(m porcupine.Model) func(int) porcupine.Model {
-	return func(int) porcupine.Model { return m }
+// believed returns the specification for believed holds of a lock with this number of permits.
+func (m Model) believed(permits int) spec {
+	if m.spec.permits > 0 {
+		m.spec.permits = permits
+	}
+	return m.spec
 }
 
-func semaphoreModel(permits int) porcupine.Model { return model(semaphore{permits: permits}) }
+// answered returns the specification for recorded replies.
+func (m Model) answered() spec {
+	s := m.believed(m.Claims.Permits)
+	s.answered = true
+	return s
+}
 
 // Models lists the kinds of locks on which histories can be judged. If two models have the
 // same claims, ModelOf returns the later one.
 func Models() []Model {
 	return []Model{
 		{"mutex", "one owner at a time; it knows only held and free",
-			history.Claims{Quorum: 1}, always(mutexModel), mutexRules, false, false},
+			history.Claims{Quorum: 1}, spec{anyone: true}},
 		{"owner-aware-mutex", "one owner at a time, who alone can release",
-			history.Claims{Quorum: 1}, always(ownedModel), ownedRules, false, false},
+			history.Claims{Quorum: 1}, spec{}},
 		{"reentrant-mutex", "one owner at a time, who may acquire again and must release as often",
-			history.Claims{Quorum: 1, Reentrant: true}, always(reentrantModel), reentrantRules, true, false},
+			history.Claims{Quorum: 1, Reentrant: true}, spec{again: true}},
 		{"fenced-mutex", "one owner at a time, and every grant's fence is greater than all before",
-			history.Claims{Quorum: 1, Fenced: true}, always(fencedModel), fencedRules, false, false},
+			history.Claims{Quorum: 1, Fenced: true}, spec{fenced: true}},
 		{"reentrant-fenced-mutex", "one owner at a time, who may acquire again under the fence that it has or a greater one",
-			history.Claims{Quorum: 1, Reentrant: true, Fenced: true}, always(reentrantFencedModel), reentrantFencedRules, true, false},
+			history.Claims{Quorum: 1, Reentrant: true, Fenced: true}, spec{again: true, fenced: true}},
 		{"read-write", "readers together, a writer alone",
-			history.Claims{Quorum: 1, ReadWrite: true}, always(readWriteModel), readWriteRules, true, true},
+			history.Claims{Quorum: 1, ReadWrite: true}, spec{again: true, modes: true}},
 		{"semaphore", "at most N owners at a time: semaphore:N; without N, one. Judged by both readings: for exclusion an owner takes one permit, for linearizable every acquire takes one",
-			history.Claims{Quorum: 1, Permits: 1}, semaphoreModel, permitRules, true, true},
+			history.Claims{Quorum: 1, Permits: 1}, spec{again: true, permits: 1}},
 	}
 }
 

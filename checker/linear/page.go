@@ -49,7 +49,7 @@ type Page struct {
 // Draw writes the page.
 func (g Page) Draw(w io.Writer) error {
 	p := picture{Model: ModelOf(g.Claims), instant: g.Instant}
-	p.model = p.build(g.Claims.Permits)
+	p.model = p.believed(g.Claims.Permits).model()
 	if len(g.Ops) > 0 {
 		p.end = g.Ops[len(g.Ops)-1].Time + 1
 	}
@@ -87,10 +87,10 @@ func Drawable(ctx context.Context, c history.Claims, byLock map[string][]Span) h
 		if decideLock(ctx, end, c, all) != Legal {
 			continue
 		}
-		if !m.counts {
+		if !m.spec.again {
 			all = Merge(all)
 		}
-		if decideOn(ctx, end, m.build(c.Permits), all) != Legal {
+		if decideOn(ctx, end, m.believed(c.Permits).model(), all) != Legal {
 			return unfenced(c)
 		}
 	}
@@ -109,7 +109,7 @@ type picture struct {
 
 // add draws the spans of one lock, chunk by chunk.
 func (p *picture) add(lock string, all []Span) {
-	if !p.counts {
+	if !p.spec.again {
 		all = Merge(all)
 	}
 	cut := slices.Collect(chunks(all))

@@ -27,8 +27,8 @@ func TestShorterIntervalsAndCutsChangeNoAnswer(t *testing.T) {
 				continue // the naive search would not end
 			}
 			model := ModelOf(unfenced(e.Claims))
-			m := model.build(e.Claims.Permits)
-			if !model.counts {
+			m := model.believed(e.Claims.Permits).model()
+			if !model.spec.again {
 				all = Merge(all)
 			}
 			want := porcupine.CheckOperationsTimeout(m, naive(all), 5*time.Second)
@@ -108,12 +108,12 @@ func TestEveryModelThatAppliesGivesTheSameAnswer(t *testing.T) {
 			continue
 		}
 		for lock, all := range byLock {
-			want := decideOn(ctx, end, mutexModel, Merge(all))
+			want := decideOn(ctx, end, spec{anyone: true}.model(), Merge(all))
 			for name, got := range map[string]Answer{
-				"owner-aware": decideOn(ctx, end, ownedModel, Merge(all)),
-				"reentrant":   decideOn(ctx, end, reentrantModel, all),
-				"read-write":  decideOn(ctx, end, readWriteModel, all),
-				"semaphore":   decideOn(ctx, end, semaphoreModel(1), all),
+				"owner-aware": decideOn(ctx, end, spec{}.model(), Merge(all)),
+				"reentrant":   decideOn(ctx, end, spec{again: true}.model(), all),
+				"read-write":  decideOn(ctx, end, spec{again: true, modes: true}.model(), all),
+				"semaphore":   decideOn(ctx, end, spec{again: true, permits: 1}.model(), all),
 			} {
 				if got != want {
 					t.Fatalf("seed %d, %s: %s says %s, the plain mutex %s", seed, lock, name, got, want)
@@ -131,7 +131,7 @@ func TestShrinkingGrantsToInstantsChangesNoAnswer(t *testing.T) {
 		if !e.Claims.Fenced {
 			continue
 		}
-		m := ModelOf(history.Claims{Fenced: true, Reentrant: e.Claims.Reentrant}).build(0)
+		m := ModelOf(history.Claims{Fenced: true, Reentrant: e.Claims.Reentrant}).spec.model()
 		for lock, grants := range grantsOf(t, e) {
 			want := porcupine.CheckOperationsTimeout(m, grantOperations(grants), 5*time.Second)
 			shrunk := grantOperations(grants)
