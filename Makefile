@@ -36,7 +36,7 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) vet $(PACKAGES)
 	$(GO) tool staticcheck $(PACKAGES)
 
-test: setup browser ## all tests but the long ones, some 5 minutes; on real Redis too, on containers where Docker runs, and of report.html in Chromium
+test: setup browser ## all tests but the long ones, some 7 minutes; on real Redis too, on containers where Docker runs, and of report.html in Chromium
 	@GO='$(GO)' PACKAGES='$(PACKAGES)' ./scripts/test
 
 thorough: setup ## the long tests too, with every named schedule: after a change of the checker, the simulation or the faults
@@ -65,7 +65,7 @@ run: build ## compare every recipe under every fault in the simulation; says whe
 report: build ## render the last stored campaign again
 	$(BIN) report $(STORE)/latest
 
-corpus: build ## write the corpus anew from thorough runs, or add the recipes LOCKS (some 15 minutes for all)
+corpus: build ## write the corpus anew from thorough runs, or add the recipes LOCKS (some 6 minutes for all)
 	$(BIN) corpus make $(if $(LOCKS),--locks $(LOCKS))
 
 docs: build ## write docs/recipes.md, docs/documents.md and the matrix of docs/matrix.md, by a run that must find what recipes declare and nothing else

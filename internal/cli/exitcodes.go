@@ -29,8 +29,8 @@ var exitCodes = []struct {
 }{
 	{"run", []exitCode{
 		{"0", "It ran to its end and, with --expect, came out as the recipes declare. Without --expect, finding violations is the job done."},
-		{"1", "With --expect: a violation that its recipe does not declare for that fault; a declared flaw that was not found although nothing hid it (on real Redis: under none of its faults; never with --workloads or --command-timeout, since flaws are declared for the defaults); or a fault that hit nothing."},
-		{"2", "The evidence of some cell does not decide whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt: possible other causes are a stall of the machine, an election that no fault caused, or an unobserved reply."},
+		{"1", "With --expect: a violation that its recipe does not declare for that fault; a declared flaw that was not found although nothing hid it (on real Redis: under none of its faults; never with --workloads or --command-timeout, since flaws are declared for the defaults); a fact of the corpus that did not come out; or a fault that hit nothing."},
+		{"2", "The evidence of some cell does not decide whether a property holds. With --expect also: an undeclared violation, or a declared flaw that did not show, is in doubt: possible other causes are a stall of the machine, an election that no fault caused, or an unobserved reply; or trials of the corpus have other histories than when it was made, since the recipe has changed."},
 		{"255", "The harness failed: a trial could not be finished, the testbed could not be closed, two checkers disagree, or a trial of one of Lockstorm's own recipes had a different history when it ran again in the simulation (any other such lock is only marked as not replayable byte for byte)."},
 	}},
 	{"merge", []exitCode{

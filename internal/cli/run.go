@@ -176,8 +176,7 @@ func (a *app) campaign(ctx context.Context, f runFlags) error {
 }
 
 // campaignGC is the value of GOGC in the process that plans and reports a campaign, unless the user sets
-// GOGC. The trials run in other processes. A lower value saves memory, and this process takes a small part of the
-// processor time.
+// GOGC. A low value saves memory; most processor time goes to the trials, which run in other processes.
 const campaignGC = 50
 
 // watch runs the campaign and shows its progress. After a first SIGINT, running trials finish.

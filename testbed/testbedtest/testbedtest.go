@@ -23,9 +23,9 @@ type promise struct {
 	where testbed.Topology
 }
 
-// Run tests each promise in a subtest, and checks at the end that no goroutine is left. Promises are tested
-// several at once, since most of them wait, if apart says that environments share no servers. Run leaves out a promise if the testbed lacks the capability
-// or the topology that the promise needs.
+// Run tests each promise in a subtest, and checks at the end that no goroutine is left. If apart says that
+// environments share no servers, promises are tested several at once, since most of them wait. Run leaves out a
+// promise if the testbed lacks the capability or the topology that the promise needs.
 func Run(t *testing.T, open Open, apart bool) {
 	run(t, open, apart, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters)
 }
