@@ -12,34 +12,38 @@ PACKAGES := ./...
 # Without cgo, one compilation of the packages serves the program, its image, the linters and the tests.
 # Only the race detector needs cgo.
 export CGO_ENABLED ?= 0
+# Compiling takes two thirds of the time without debugging information, and with a collector that works less often.
+export GOFLAGS ?= -gcflags=all=-dwarf=false '-toolexec=env GOGC=1000'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser build lint test thorough test-examples test-shards test-history test-chaos bench run report corpus docs soundness weight image images up down clean
+.PHONY: help setup browser build lint test thorough test-examples test-shards test-history test-chaos bench run report corpus clients docs soundness weight image images up down clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## make sure that a redis-server of 6.2 or later is there; install it if not
+setup: ## make sure that a redis-server of 6.2 or later is there, and the clients in other languages; install what is not
 	@./scripts/ensure-redis
+	@./scripts/ensure-clients
 
 browser: ## make sure that a Chromium is there, for the tests of report.html; install it if not
 	@./scripts/ensure-chromium
 
 build: ## build bin/lockstorm, and its clock shim where there is a C compiler
+	@[ -e $(BIN) ] || echo "building $(BIN); the first build compiles its libraries too, which takes one to two minutes on two cores"
 	$(GO) build -o $(BIN) ./cmd/lockstorm
-	@cc -O2 -shared -fPIC -nostdlib -o $(SHIM) internal/clockshim/shim/clockshim.c || \
+	@cc -O2 -shared -fPIC -nostdlib -o $(SHIM) testbed/clockshim/shim/clockshim.c || \
 		{ rm -f $(SHIM); echo "no clock shim: on real Redis the fault node-clock is not supported"; }
 
 lint: ## gofmt, go vet and staticcheck
-	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	@files=$$(git ls-files '*.go') && unformatted=$$(gofmt -l $$files) || exit 1; \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet $(PACKAGES)
-	$(GO) tool staticcheck $(PACKAGES)
+	GOGC=400 $(GO) tool staticcheck $(PACKAGES)
 
-test: setup browser ## all tests but the long ones, some 7 minutes; on real Redis too, on containers where Docker runs, and of report.html in Chromium
+test: setup browser ## all tests but the long ones; on real Redis too, on containers where Docker runs, and of report.html in Chromium
 	@GO='$(GO)' PACKAGES='$(PACKAGES)' ./scripts/test
 
-thorough: setup ## the long tests too, with every named schedule: after a change of the checker, the simulation or the faults
+thorough: setup browser ## the long tests too, with every named schedule: after a change of the checker, the simulation or the faults
 	@GO='$(GO)' PACKAGES='$(PACKAGES)' ./scripts/test thorough
 
 test-examples: ## the modules below examples/, as a newcomer runs them (some 2 minutes)
@@ -67,6 +71,9 @@ report: build ## render the last stored campaign again
 
 corpus: build ## write the corpus anew from thorough runs, or add the recipes LOCKS (some 6 minutes for all)
 	$(BIN) corpus make $(if $(LOCKS),--locks $(LOCKS))
+
+clients: setup build ## write the table of docs/libraries-other-languages.md: clients in other languages under every fault (10 to 20 minutes)
+	./scripts/client-faults $(BIN) docs/libraries-other-languages.md
 
 docs: build ## write docs/recipes.md, docs/documents.md and the matrix of docs/matrix.md, by a run that must find what recipes declare and nothing else
 	$(BIN) run --thorough --store $(STORE) --name docs --expect --shrink 0

@@ -9,7 +9,7 @@
 package lockstorm
 
 import (
-	"github.com/lockstorm/lockstorm/internal/cli"
+	"github.com/lockstorm/lockstorm/cmd/lockstorm/cli"
 	"github.com/lockstorm/lockstorm/locks"
 )
 

@@ -296,6 +296,8 @@ type PlannedCell struct {
 	// Named is the number of named schedules to run, over all workloads. In a campaign that confirms
 	// another one, Named is the number of the other campaign's trials to run.
 	Named int `json:"named,omitempty"`
+	// Unlisted is the number of named schedules that the corpus does not have, of those that run.
+	Unlisted int `json:"unlisted,omitempty"`
 	// Skipped is the number of named schedules that the campaign leaves out.
 	Skipped int `json:"skipped,omitempty"`
 	// Drawn is the number of trials that the campaign's seed draws, over all workloads, probes

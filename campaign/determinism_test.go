@@ -103,6 +103,7 @@ func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 // Trials of some of the recipes have the same bytes when they run alone on one processor and beside others
 // on two: what TestTheSameSeedGivesTheSameBytes shows of all recipes and in two builds.
 func TestTheSameSeedGivesTheSameBytesBesideOthers(t *testing.T) {
+	raced(t)
 	tb := sim.New()
 	var some []string
 	for i, lock := range documented() {

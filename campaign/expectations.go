@@ -69,7 +69,9 @@ func changedRecipes(trials []trial.Result) (all []Changed) {
 		if i < 0 {
 			i, all = len(all), append(all, Changed{Lock: t.Spec.Lock})
 		}
-		all[i].Trials++
+		if all[i].Trials++; t.Probe {
+			all[i].Probes++
+		}
 	}
 	slices.SortFunc(all, func(a, b Changed) int { return cmp.Compare(a.Lock, b.Lock) })
 	return all

@@ -122,7 +122,8 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 		switch {
 		case t.Decided():
 			c.Exercised++
-			if t.Spec.Named() || t.Spec.DrawnFrom > 0 {
+			// A probe depends on no seed of the campaign, and may be a trial of the corpus.
+			if t.Spec.Named() || t.Spec.DrawnFrom > 0 || t.Probe && info.Config.Corpus {
 				c.Enumerated++
 			}
 		case t.Outcome == trial.Unknown:

@@ -76,7 +76,7 @@ func (f *Further) tallied() (n int) {
 // Words returns a clause about the rounds, such as "12 further trials in 3 rounds: no cell …".
 func (f *Further) Words() string {
 	if f.Trials == 0 {
-		return "no time was left for further trials"
+		return "the planned trials used up the budget: no time was left for further trials"
 	}
 	text := fmt.Sprintf("%d further %s in %d %s", f.Trials, wording.Plural(f.Trials, "trial"), f.Rounds, wording.Plural(f.Rounds, "round"))
 	if f.LastNewFlaw == 0 {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/progress"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed/sim"
@@ -246,7 +246,7 @@ func TestBudgetIsRefusedWhereItCannotBeKept(t *testing.T) {
 	}
 	c := DefaultConfig()
 	c.Store, c.Budget = t.TempDir(), time.Hour
-	_, err := Campaign{Config: c, Testbed: &fakebed.Bed{Real: true}}.Run(t.Context())
+	_, err := Campaign{Config: c, Testbed: &trialtest.Bed{Real: true}}.Run(t.Context())
 	if _, bad := errors.AsType[*input.Error](err); !bad || !strings.Contains(err.Error(), "cannot be run again") {
 		t.Errorf("on real time: %v", err)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -64,7 +64,7 @@ func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
 }
 
 func TestFilesThatAreNotWhatWasJudgedAreTold(t *testing.T) {
-	c := Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: &fakebed.Bed{}}
+	c := Campaign{Config: fakeConfig(t.TempDir(), trialtest.Sound), Testbed: &trialtest.Bed{}}
 	c.Config.Keep = true
 	inBubble(t, c, func(t *testing.T, s Stored, err error) {
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/input"
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -103,7 +103,7 @@ func (h *Holding) measure() error {
 		return fmt.Errorf("measure %s: %w", h.Dir, err)
 	}
 	var m Matrix
-	err = jsonfile.Read(filepath.Join(h.Dir, MatrixFile), &m)
+	err = packed.ReadJSON(filepath.Join(h.Dir, MatrixFile), &m)
 	switch {
 	case Over(h.Dir) != nil:
 		h.Outcome = Running

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/packed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -21,9 +21,9 @@ func TestAStoreKeepsTheLastCampaignsOfEachName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, name := range []string{"a", "b", "a", "a"} {
 			time.Sleep(time.Minute)
-			c := fakeConfig(root, fakebed.Sound)
+			c := fakeConfig(root, trialtest.Sound)
 			c.Name = name
-			s, err := Campaign{Config: c, Testbed: &fakebed.Bed{}}.Run(t.Context())
+			s, err := Campaign{Config: c, Testbed: &trialtest.Bed{}}.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

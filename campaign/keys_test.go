@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -103,7 +103,7 @@ func TestNothingHoldsWithoutAllKeyChanges(t *testing.T) {
 func editJSON(t *testing.T, path string, change func(map[string]any)) {
 	t.Helper()
 	var v map[string]any
-	if err := jsonfile.Read(path, &v); err != nil {
+	if err := packed.ReadJSON(path, &v); err != nil {
 		t.Fatal(err)
 	}
 	change(v)

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 // lackingBed lacks the capability to make nodes' clocks jump, and says why.
-type lackingBed struct{ *fakebed.Bed }
+type lackingBed struct{ *trialtest.Bed }
 
 func (lackingBed) Lacks() map[testbed.Capability]string {
 	return map[testbed.Capability]string{testbed.CanNodeClocks: "there is no shim: make build"}
@@ -21,7 +21,7 @@ func (lackingBed) Lacks() map[testbed.Capability]string {
 func TestACellSaysWhyTheTestbedLacksWhatItNeeds(t *testing.T) {
 	c := DefaultConfig()
 	c.Locks, c.Faults = []string{"test-sound"}, []string{"node-clock", "split-brain"}
-	cells, err := newPlanner(c, lackingBed{&fakebed.Bed{}}).cells()
+	cells, err := newPlanner(c, lackingBed{&trialtest.Bed{}}).cells()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 		conf := DefaultConfig()
 		conf.Locks, conf.Faults = []string{"test-sound"}, []string{"split-brain", "chaos"}
 		conf.Topology, conf.ShareLinks = c.topology, c.share
-		p := newPlanner(conf, splitBed{&fakebed.Bed{Real: c.real}})
+		p := newPlanner(conf, splitBed{&trialtest.Bed{Real: c.real}})
 		cells, err := p.cells()
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 }
 
 // splitBed has the topologies and capabilities that splits need.
-type splitBed struct{ *fakebed.Bed }
+type splitBed struct{ *trialtest.Bed }
 
 func (splitBed) Topologies() []testbed.Topology {
 	return []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Sentinel}
@@ -83,7 +83,7 @@ func (b splitBed) Capabilities() []testbed.Capability {
 }
 
 // aloneBed has only one node, because its user named only one address.
-type aloneBed struct{ *fakebed.Bed }
+type aloneBed struct{ *trialtest.Bed }
 
 func (aloneBed) Without() map[testbed.Topology]string {
 	return map[testbed.Topology]string{testbed.Independent: "give several addresses"}
@@ -92,7 +92,7 @@ func (aloneBed) Without() map[testbed.Topology]string {
 func TestACellSaysHowToGetTheTopologyItNeeds(t *testing.T) {
 	c := DefaultConfig()
 	c.Locks, c.Faults = []string{"redlock"}, []string{undisturbed}
-	cells, err := newPlanner(c, aloneBed{&fakebed.Bed{}}).cells()
+	cells, err := newPlanner(c, aloneBed{&trialtest.Bed{}}).cells()
 	if err != nil || !strings.Contains(cells[0].lack.Words(), "no independent topology: give several addresses") {
 		t.Errorf("got %+v, %v", cells, err)
 	}

@@ -7,21 +7,21 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
 func TestLatestStaysIfARunIsInterruptedBeforeItsFaultFreeTrialsAreDone(t *testing.T) {
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		first, err := Campaign{Config: fakeConfig(root, fakebed.Sound), Testbed: &fakebed.Bed{}}.Run(t.Context())
+		first, err := Campaign{Config: fakeConfig(root, trialtest.Sound), Testbed: &trialtest.Bed{}}.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		named := fakeConfig(root, fakebed.Sound)
+		named := fakeConfig(root, trialtest.Sound)
 		named.Named, named.NamedOnly, named.Trials, named.Faults = true, true, 0, []string{"none", "delay"}
-		bed := &fakebed.Bed{Fail: func(testbed.Setup) error { cancel(); return ctx.Err() }}
+		bed := &trialtest.Bed{Fail: func(testbed.Setup) error { cancel(); return ctx.Err() }}
 		second, err := Campaign{Config: named, Testbed: bed}.Run(ctx)
 		if err != nil || len(second.Trials) != 0 || !second.Matrix.Interrupted {
 			t.Fatalf("got %d trials, interrupted: %v, %v", len(second.Trials), second.Matrix.Interrupted, err)

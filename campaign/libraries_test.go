@@ -2,15 +2,12 @@ package campaign
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"net"
 	"runtime"
 	"testing"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
-	"github.com/redis/rueidis"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -24,8 +21,7 @@ type doer func(ctx context.Context, args ...string) (any, error)
 
 // libraries are Redis clients other than go-redis. They know only the testbed's dialer.
 var libraries = map[string]func(*locks.Client) (doer, error){
-	"test-redigo":  redigoDoer,
-	"test-rueidis": rueidisDoer,
+	"test-redigo": redigoDoer,
 }
 
 func init() {
@@ -108,25 +104,6 @@ func redigoDoer(c *locks.Client) (doer, error) {
 		}
 		reply, err := conn.Do(args[0], words...)
 		return reply, errors.Join(err, conn.Close())
-	}, nil
-}
-
-func rueidisDoer(c *locks.Client) (doer, error) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: c.Addrs, DisableRetry: true, ConnWriteTimeout: 500 * time.Millisecond,
-		DialCtxFn: func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return c.Dial(ctx, "tcp", addr)
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, args ...string) (any, error) {
-		reply, err := client.Do(ctx, client.B().Arbitrary(args...).Build()).ToAny()
-		if rueidis.IsRedisNil(err) {
-			return nil, nil
-		}
-		return reply, err
 	}, nil
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
@@ -126,7 +125,7 @@ func Load(dir string) (Stored, error) {
 
 // LoadInfo reads campaign.json from a directory. Errors are input.Errors.
 func LoadInfo(dir string) (info Info, err error) {
-	err = jsonfile.Read(filepath.Join(dir, CampaignFile), &info)
+	err = packed.ReadJSON(filepath.Join(dir, CampaignFile), &info)
 	if errors.Is(err, fs.ErrNotExist) {
 		hint := ""
 		if _, lerr := os.Stat(filepath.Join(dir, Latest, CampaignFile)); lerr == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -19,7 +18,7 @@ var undisturbed = nemesis.Undisturbed().Name
 // init registers the in-memory locks of package fakebed. Each gets a function New of this package,
 // so that it counts as code of a user's test.
 func init() {
-	for _, r := range fakebed.Recipes() {
+	for _, r := range trialtest.Recipes() {
 		open := r.New
 		r.New = func(c *locks.Client) (locks.Maker, error) { return open(c) }
 		locks.Register(r)

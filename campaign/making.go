@@ -20,9 +20,10 @@ import (
 // MakeCorpus makes a corpus for the recipes that c.Config chooses, from the trials of thorough
 // campaigns: every named schedule, and the drawn trials of each of these seeds. c.Config has default
 // options otherwise. Minimal trials of c.Corpus that still show their flaw are kept; others are
-// searched for with at most c.Config.Shrink trials each. progress tells what is being done; it may be
+// searched for with at most c.Config.Shrink trials each. It also returns the order of the named schedules
+// (corpus.Order). progress tells what is being done; it may be
 // nil. The campaigns are stored below c.Config.Store.
-func (c Campaign) MakeCorpus(ctx context.Context, seeds []uint64, progress func(string)) (corpus.List, error) {
+func (c Campaign) MakeCorpus(ctx context.Context, seeds []uint64, progress func(string)) (corpus.List, []corpus.Schedule, error) {
 	if progress == nil {
 		progress = func(string) {}
 	}
@@ -43,14 +44,14 @@ func (c Campaign) MakeCorpus(ctx context.Context, seeds []uint64, progress func(
 		progress(fmt.Sprintf("campaign %d of %d", i+1, len(campaigns)))
 		stored, err := thorough.Run(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if stored.Matrix.Interrupted {
-			return nil, cmp.Or(ctx.Err(), errors.New("make a corpus: interrupted"))
+			return nil, nil, cmp.Or(ctx.Err(), errors.New("make a corpus: interrupted"))
 		}
 		if len(stored.Matrix.Failed) > 0 {
 			t := stored.Matrix.Failed[0]
-			return nil, fmt.Errorf("make a corpus: %s under %s, %s: %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Title(), t.Err)
+			return nil, nil, fmt.Errorf("make a corpus: %s under %s, %s: %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Title(), t.Err)
 		}
 	}
 	list := corpus.Choose(m.candidates)
@@ -58,7 +59,7 @@ func (c Campaign) MakeCorpus(ctx context.Context, seeds []uint64, progress func(
 	pool := worker.NewPool(c.Testbed, c.Worker, c.Config.Parallel)
 	defer pool.Close()
 	progress(fmt.Sprintf("%d trials chosen of %d; their stories, and the smallest trials", len(list), len(m.candidates)))
-	return list, c.finish(ctx, pool, m, list)
+	return list, corpus.Order(m.candidates), c.finish(ctx, pool, m, list)
 }
 
 // making collects the trials of the campaigns. It is their Sink.
@@ -105,7 +106,7 @@ func (m *making) askForDraws(list corpus.List) {
 		drawn, decided := m.draws[at][0], m.draws[at][1]
 		if !violated[at] && 0 < decided && decided < drawn {
 			const spare = 1.1
-			list[i].Draw = int(math.Ceil(cleanDrawn * spare * float64(drawn) / float64(decided)))
+			list[i].Draw = min(corpus.MostDrawn, int(math.Ceil(cleanDrawn*spare*float64(drawn)/float64(decided))))
 		}
 	}
 }

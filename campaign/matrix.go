@@ -2,9 +2,7 @@ package campaign
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
@@ -143,27 +141,11 @@ type LostFact struct {
 }
 
 // Changed counts the trials of the corpus that have other histories than when the corpus was made, of one
-// recipe.
+// recipe. If its fault-free trials, the probes, are among them, every named schedule of the recipe ran.
 type Changed struct {
 	Lock   string `json:"lock"`
 	Trials int    `json:"trials"`
-}
-
-// ChangedLines says in sentences without a full stop which recipes are not those that the corpus knows, and
-// with which command all their schedules run; none if there are no such recipes.
-func (m Matrix) ChangedLines() (lines []string) {
-	var ids, counts []string
-	for _, c := range m.Changed {
-		ids = append(ids, c.Lock)
-		counts = append(counts, fmt.Sprintf("%s (%d)", c.Lock, c.Trials))
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	return []string{
-		"trials of the corpus have other histories than when it was made, of " + strings.Join(counts, ", "),
-		"what has changed may show in trials that the corpus did not select; all: lockstorm run --thorough --locks " + strings.Join(ids, ","),
-	}
+	Probes int    `json:"probes,omitempty"`
 }
 
 // Sink receives results as they come, and makes pictures and pages of them.

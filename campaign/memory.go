@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/trial"
@@ -36,11 +37,15 @@ const (
 type memory struct {
 	lines map[corpus.Key]corpus.Line
 	cells map[cellFlaw]*memorized // by lock and fault
-	locks map[string]bool         // the locks that have lines
+	// changed has the recipes whose fault-free trials have other histories than when the corpus was made. A
+	// campaign runs every named schedule of these.
+	changed map[string]bool
+	// replayed: the lines are run again to be compared, also those of changed recipes.
+	replayed bool
 	// adapted: the campaign's options are not those of the corpus.
 	adapted bool
-	// rank orders the names of schedules by what they taught, over all recipes: 0 = most.
-	rank map[schedule]int
+	// rank orders the names of schedules by what they taught, over all recipes (ranks).
+	rank map[corpus.Schedule]int
 }
 
 // memorized is what the corpus has of one cell.
@@ -51,19 +56,16 @@ type memorized struct {
 	draw     int             // the number of trials to draw in a cell without a violation
 }
 
-// schedule identifies a named schedule for any recipe.
-type schedule struct{ fault, workload, name string }
-
 // newMemory checks that everything that the lines name exists, and indexes them. The error is an
 // input.Error that names the file and the line.
 func newMemory(list corpus.List, c Config) (*memory, error) {
-	m := &memory{lines: map[corpus.Key]corpus.Line{}, cells: map[cellFlaw]*memorized{}, locks: map[string]bool{}}
+	m := &memory{lines: map[corpus.Key]corpus.Line{}, cells: map[cellFlaw]*memorized{}, changed: map[string]bool{}}
 	m.adapted = len(c.flags()) > 0 || !slices.Contains(trimmed(c.Workloads), standardNames)
 	for _, l := range list {
 		if err := exists(l); err != nil {
 			return nil, err
 		}
-		m.lines[l.Key()], m.locks[l.Lock] = l, true
+		m.lines[l.Key()] = l
 		at := cellFlaw{lock: l.Lock, fault: l.Fault}
 		cell := m.cells[at]
 		if cell == nil {
@@ -77,8 +79,9 @@ func newMemory(list corpus.List, c Config) (*memory, error) {
 			}
 		}
 	}
-	m.rank = ranked(list)
-	return m, nil
+	var err error
+	m.rank, err = builtinRank()
+	return m, err
 }
 
 // exists returns an input.Error if a line names a lock, fault or workload that does not exist.
@@ -90,40 +93,30 @@ func exists(l corpus.Line) error {
 		what, name string
 		ok         bool
 	}{{"lock", l.Lock, lock}, {"fault", l.Fault, fault}, {"workload", l.Workload, workload}} {
+		if !name.ok && name.what == "lock" {
+			return input.Errorf("corpus %s: there is no lock %q: remove the file of a recipe that is gone", l.At(), name.name)
+		}
 		if !name.ok {
-			return input.Errorf("corpus %s: there is no %s %q: remove the line, or the file of a recipe that is gone", l.At(), name.what, name.name)
+			return input.Errorf("corpus %s: there is no %s %q: lockstorm corpus make --locks %s writes the list anew", l.At(), name.what, name.name, l.Lock)
 		}
 	}
 	return nil
 }
 
-// ranked orders the named schedules of the list by the number of facts for which the list keeps their
-// trials, over all recipes: the most first.
-func ranked(list corpus.List) map[schedule]int {
-	shows := map[schedule]int{}
-	for _, l := range list {
-		if l.Schedule != "" {
-			shows[schedule{l.Fault, l.Workload, l.Schedule}] += len(l.For)
-		}
-	}
-	all := make([]schedule, 0, len(shows))
-	for s := range shows {
-		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b schedule) int {
-		return cmp.Or(-cmp.Compare(shows[a], shows[b]), cmp.Compare(a.fault, b.fault), cmp.Compare(a.workload, b.workload), cmp.Compare(a.name, b.name))
-	})
-	rank := make(map[schedule]int, len(all))
-	for i, s := range all {
+// ranks returns the place of each schedule in the order: 0 = first.
+func ranks(order []corpus.Schedule) map[corpus.Schedule]int {
+	rank := make(map[corpus.Schedule]int, len(order))
+	for i, s := range order {
 		rank[s] = i
 	}
 	return rank
 }
 
 // of returns what the corpus has of a cell; nil if the cell's trials are chosen as if there were no
-// corpus: the corpus has no line of its recipe, or the user chose workloads that it does not have.
+// corpus: the corpus has no line of the cell, the recipe has changed, or the user chose workloads that the
+// corpus does not have.
 func (m *memory) of(c plannedCell) *memorized {
-	if m == nil || !m.locks[c.recipe.ID] {
+	if m == nil || m.changed[c.recipe.ID] && !m.replayed {
 		return nil
 	}
 	cell := m.cells[cellFlaw{lock: c.recipe.ID, fault: c.fault.Name}]
@@ -171,7 +164,7 @@ func (p *planner) remembered(c *plannedCell, workload string) (specs []trial.Spe
 		then.config.Seed = l.Seed
 		s, _, err := then.trial(*c, workload, l.Trial)
 		if err != nil {
-			return nil, input.Errorf("corpus %s: %w: lockstorm corpus make writes the list anew", l.At(), err)
+			return nil, input.Errorf("corpus %s: %w: lockstorm corpus make --locks %s writes the list anew", l.At(), err, l.Lock)
 		}
 		s.DrawnFrom = l.Seed
 		specs = append(specs, s)
@@ -188,6 +181,7 @@ func (p *planner) selected(c *plannedCell, lists [][]trial.Spec) ([][]trial.Spec
 	if cell == nil {
 		for _, specs := range lists {
 			p.corpus.sort(specs)
+			c.unlisted += len(specs)
 		}
 		return lists, nil
 	}
@@ -210,13 +204,13 @@ func (p *planner) selected(c *plannedCell, lists [][]trial.Spec) ([][]trial.Spec
 	r := rand.New(rand.NewPCG(seedOf(p.config.Seed, c.recipe.ID, c.fault.Name, "", "named"), 0))
 	r.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	n := min(otherNamed, len(others))
-	c.skipped = len(others) - n
+	c.skipped, c.unlisted = len(others)-n, n
 	return append(lists, others[:n]), nil
 }
 
 // MostTelling sorts the trials of a lock that the program's corpus does not have: first the named schedules
 // that taught most across the recipes of the corpus, then the other named schedules in their order, then
-// drawn trials. The error is the corpus's (corpus.Builtin).
+// drawn trials. The error is that of corpus.BuiltinOrder.
 func MostTelling(specs []trial.Spec) error {
 	rank, err := builtinRank()
 	if err != nil {
@@ -226,9 +220,9 @@ func MostTelling(specs []trial.Spec) error {
 	return nil
 }
 
-var builtinRank = sync.OnceValues(func() (map[schedule]int, error) {
-	list, err := corpus.Builtin()
-	return ranked(list), err
+var builtinRank = sync.OnceValues(func() (map[corpus.Schedule]int, error) {
+	order, err := corpus.BuiltinOrder()
+	return ranks(order), err
 })
 
 // complete returns an input.Error if a line of a cell is none of the planned trials. A workload whose probe
@@ -243,14 +237,14 @@ func (m *memory) complete(p *planner, cells []plannedCell, jobs []job) error {
 	}
 	for _, c := range cells {
 		cell := m.of(c)
-		if cell == nil {
+		if cell == nil || m.changed[c.recipe.ID] { // its schedules may be others
 			continue
 		}
 		for _, l := range cell.lines {
 			probe := c.fault.Undisturbed && l.Schedule == "" && l.Seed == 0
 			failed := slices.Contains(c.workloads, l.Workload) && !p.probed(c, l.Workload)
 			if !planned[l.Key()] && !failed && !(probe && slices.Contains(c.workloads, l.Workload)) {
-				return input.Errorf("corpus %s: there is no such trial: %s: lockstorm corpus make writes the list anew", l.At(), l.Title())
+				return input.Errorf("corpus %s: there is no such trial: %s: lockstorm corpus make --locks %s writes the list anew", l.At(), l.Title(), l.Lock)
 			}
 		}
 	}
@@ -261,7 +255,7 @@ func (m *memory) complete(p *planner, cells []plannedCell, jobs []job) error {
 // does not have come last, in their own order.
 func (m *memory) sort(specs []trial.Spec) {
 	rank := func(s trial.Spec) int {
-		if at, ok := m.rank[schedule{s.Fault, s.Workload, s.Schedule}]; ok {
+		if at, ok := m.rank[corpus.Schedule{Fault: s.Fault, Workload: s.Workload, Name: s.Schedule}]; ok {
 			return at
 		}
 		return len(m.rank)
@@ -308,15 +302,49 @@ func (i Info) CorpusLines() (lines []string) {
 	if !i.Config.Corpus {
 		return nil
 	}
-	named, drawn, taken, skipped := 0, 0, 0, 0
+	named, unlisted, drawn, taken, skipped := 0, 0, 0, 0, 0
 	for _, p := range i.Plan {
-		named, drawn, taken, skipped = named+p.Named, drawn+p.Drawn, taken+p.Corpus, skipped+p.Skipped
+		named, unlisted, drawn, taken, skipped = named+p.Named, unlisted+p.Unlisted, drawn+p.Drawn, taken+p.Corpus, skipped+p.Skipped
 	}
 	if skipped > 0 {
-		lines = append(lines, fmt.Sprintf("chosen by the corpus: %d named schedules, and %d drawn trials of other seeds; this seed drew %d. Left out: %d named schedules, and drawn trials of cells whose verdict is known; --thorough runs all", named, taken, drawn, skipped))
+		named -= unlisted
+		chosen := fmt.Sprintf("%d named %s", named, wording.Plural(named, "schedule"))
+		if taken > 0 {
+			chosen += fmt.Sprintf(" and %d drawn %s of other seeds", taken, wording.Plural(taken, "trial"))
+		}
+		lines = append(lines, fmt.Sprintf("of the corpus: %s; beside it %d other named %s, and %d trials drawn by seed %d. Left out: %d named %s, and drawn trials of cells whose verdict is known; --thorough runs all",
+			chosen, unlisted, wording.Plural(unlisted, "schedule"), drawn, i.Config.Seed, skipped, wording.Plural(skipped, "schedule")))
 	}
 	if i.Adapted {
-		lines = append(lines, "the options are not the defaults: named schedules of the corpus were planned anew, its drawn trials were left out, and its facts were not expected")
+		usual := DefaultConfig()
+		usual.Faults = i.Config.Faults
+		lines = append(lines, "the options are not the defaults: named schedules of the corpus were planned anew, its drawn trials were left out, and its facts were not expected",
+			"with these options a recipe that has changed since the corpus was made is not noticed; it is with the defaults: "+usual.command(i.Config.Locks))
 	}
 	return lines
+}
+
+// ChangedLines says in sentences without a full stop which recipes are not those that the corpus knows, and
+// with which command all their schedules run, with the options of the campaign; none if there are no such
+// recipes.
+func (i Info) ChangedLines(changed []Changed) (lines []string) {
+	var whole, part, counts []string
+	for _, c := range changed {
+		if counts = append(counts, fmt.Sprintf("%s (%d)", c.Lock, c.Trials)); c.Probes > 0 {
+			whole = append(whole, c.Lock)
+		} else {
+			part = append(part, c.Lock)
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	lines = []string{"trials of the corpus have other histories than when it was made, of " + strings.Join(counts, ", ")}
+	if len(whole) > 0 {
+		lines = append(lines, "without a fault too: the corpus chose nothing of "+strings.Join(whole, ", ")+", and every named schedule ran")
+	}
+	if len(part) > 0 {
+		lines = append(lines, "what has changed may show in trials that the corpus did not select; all: "+i.Config.command(part, "--thorough"))
+	}
+	return append(lines, "once the change is as it should be, write the lists anew: lockstorm corpus make --locks "+strings.Join(append(whole, part...), ","))
 }

@@ -15,10 +15,12 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// remembering returns a campaign of set-nx-px under faults with these lines as its corpus.
+// remembering returns a campaign of set-nx-px under faults with these lines of one lock as its corpus.
 func remembering(t *testing.T, lines string, faults ...string) Campaign {
 	t.Helper()
-	list, err := corpus.Read(fstest.MapFS{"set-nx-px.jsonl": {Data: []byte(lines)}})
+	_, after, _ := strings.Cut(lines, `"lock":"`)
+	lock, _, _ := strings.Cut(after, `"`)
+	list, err := corpus.Read(fstest.MapFS{lock + ".jsonl": {Data: []byte(lines)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,14 +124,16 @@ func TestARecipeThatChangedAfterTheCorpusWasMadeIsTold(t *testing.T) {
 	const other = `"hash":"0123456789abcdef","for"`
 	// The trials are few: a cell with a violation draws three.
 	said := func(line string) (Stored, string) {
-		s, err := remembering(t, line, "delay").Run(t.Context())
+		c := remembering(t, line, "delay")
+		c.Config.Expect = true
+		s, err := c.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s, strings.Join(s.Matrix.ChangedLines(), "; ")
+		return s, strings.Join(s.Info.ChangedLines(s.Matrix.Changed), "; ")
 	}
 	s, says := said(strings.Replace(namedLine, `"for"`, other, 1))
-	if want := []Changed{{"set-nx-px", 1}}; !slices.Equal(s.Matrix.Changed, want) || !strings.Contains(says, "--thorough --locks set-nx-px") {
+	if want := []Changed{{Lock: "set-nx-px", Trials: 1}}; !slices.Equal(s.Matrix.Changed, want) || !strings.Contains(says, "lockstorm run --thorough --locks set-nx-px --faults delay --expect") {
 		t.Errorf("changed: %+v, want %+v; it says %q", s.Matrix.Changed, want, says)
 	}
 	if code := s.Matrix.ExitCode(true); code == ExitExpected {
@@ -146,10 +150,55 @@ func TestARecipeThatChangedAfterTheCorpusWasMadeIsTold(t *testing.T) {
 	}
 }
 
+// The schedules of a recipe whose fault-free trials have changed may be others: every named schedule runs, and a line
+// whose schedule is gone refuses nothing.
+func TestARecipeWhoseFaultFreeTrialsHaveChangedRunsEverySchedule(t *testing.T) {
+	const probe = `{"lock":"set-nx-px","fault":"none","workload":"mutex","hash":"0123456789abcdef","for":["outcome holds"]}`
+	gone := strings.Replace(cleanLine, "touch.back-1of2", "touch.up-1of2", 1)
+	c := remembering(t, probe+"\n"+gone, "none", "client-skew")
+	s, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Changed{{"set-nx-px", 1, 1}}; !slices.Equal(s.Matrix.Changed, want) {
+		t.Errorf("changed: %+v, want %+v", s.Matrix.Changed, want)
+	}
+	for _, p := range s.Info.Plan {
+		if p.Skipped > 0 || p.Fault == "client-skew" && p.Unlisted == 0 {
+			t.Errorf("%s: %d named schedules run and %d are left out, want all to run", p.Fault, p.Unlisted, p.Skipped)
+		}
+	}
+	drawn := 0
+	for _, r := range s.Trials {
+		if r.Spec.Fault == "none" && !r.Probe && !r.Spec.Named() {
+			drawn++
+		}
+	}
+	for _, cell := range s.Matrix.Cells {
+		if cell.Fault == "none" && (cell.Drawn() != drawn || drawn == 0) {
+			t.Errorf("the bound counts %d trials, want the %d that this seed drew, without probes", cell.Drawn(), drawn)
+		}
+	}
+	if says := strings.Join(s.Info.ChangedLines(s.Matrix.Changed), "; "); !strings.Contains(says, "the corpus chose nothing of set-nx-px, and every named schedule ran; once the change is as it should be, write the lists anew: lockstorm corpus make --locks set-nx-px") {
+		t.Errorf("it says %q", says)
+	}
+	said, err := c.Say(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(said) != 2 || said[0].Err != nil || said[1].Err == nil || !strings.Contains(said[1].Err.Error(), "it has no such trial any more") {
+		t.Errorf("corpus diff says %+v", said)
+	}
+	c.Config.Faults = []string{"delay"}
+	if _, err := c.Say(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the corpus has no trial of set-nx-px under delay") {
+		t.Errorf("without a line: got %v", err)
+	}
+}
+
 func TestALineOfWhatDoesNotExistRefusesTheRun(t *testing.T) {
 	for _, test := range []struct{ was, is, says string }{
 		{"touch.back-1of2", "touch.up-1of2", `set-nx-px.jsonl:1: there is no such trial: set-nx-px under client-skew (mutex), touch.up-1of2`},
-		{`"lock":"set-nx-px"`, `"lock":"set-nx-py"`, `set-nx-px.jsonl:1: there is no lock "set-nx-py"`},
+		{`"lock":"set-nx-px"`, `"lock":"set-nx-py"`, `set-nx-py.jsonl:1: there is no lock "set-nx-py"`},
 		{"client-skew", "client-skip", `set-nx-px.jsonl:1: there is no fault "client-skip"`},
 		{"mutex", "mutes", `set-nx-px.jsonl:1: there is no workload "mutes"`},
 		{"mutex", "read-write", `set-nx-px.jsonl:1: there is no such trial: set-nx-px under client-skew (read-write)`},
@@ -179,6 +228,10 @@ func TestOtherOptionsPlanTheCorpusAnew(t *testing.T) {
 	}
 	if len(s.Matrix.Lost)+len(s.Matrix.New) > 0 || !s.Info.Adapted {
 		t.Errorf("facts are expected of other options: %+v, %+v", s.Matrix.Lost, s.Matrix.New)
+	}
+	const says = "a recipe that has changed since the corpus was made is not noticed; it is with the defaults: lockstorm run --locks set-nx-px --faults delay"
+	if lines := strings.Join(s.Info.CorpusLines(), "\n"); !strings.HasSuffix(lines, says) {
+		t.Errorf("it says %q, want it to end with %q", lines, says)
 	}
 	c = remembering(t, cleanLine, "delay")
 	c.Config.Locks, c.Config.Store = []string{"setnx"}, t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/input"
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -328,8 +328,8 @@ func (m *merging) write(ctx context.Context, st *store) (Merged, error) {
 	merged.Matrix = fold(m.info, st.dir, merged.Trials)
 	merged.Matrix.Interrupted = merged.Matrix.Interrupted || len(merged.Missing)+len(merged.Short) > 0
 	merged.Matrix.withMinimals(st.dir)
-	return merged, cmp.Or(st.seal(), jsonfile.Write(filepath.Join(st.dir, CampaignFile), m.info),
-		jsonfile.Write(filepath.Join(st.dir, MatrixFile), merged.Matrix))
+	return merged, cmp.Or(st.seal(), packed.WriteJSON(filepath.Join(st.dir, CampaignFile), m.info),
+		packed.WriteJSON(filepath.Join(st.dir, MatrixFile), merged.Matrix))
 }
 
 // holes lists in merged the shards that were not given (Missing) and those that did not run to

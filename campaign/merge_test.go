@@ -83,6 +83,7 @@ func folders(t *testing.T, dir string) (all []string) {
 }
 
 func TestMergedShardsAreTheUndividedCampaign(t *testing.T) {
+	raced(t)
 	several := func(c *Config) { c.Locks, c.Faults = []string{"set-nx-px", "setnx"}, []string{"none", "reset"} }
 	whole := shardRun(t, several)
 	dirs, parts := shardsOf(t, 3, several)

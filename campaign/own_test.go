@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -36,7 +36,7 @@ func TestAUsersOwnLockIsTriedInAllThatItCanDo(t *testing.T) {
 			}})
 			config := DefaultConfig()
 			config.Locks, config.Faults, config.Workloads = []string{"own"}, []string{"delay"}, c.choice
-			p, err := planAll(&fakebed.Bed{}, config)
+			p, err := planAll(&trialtest.Bed{}, config)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,6 +24,7 @@ type plannedCell struct {
 	workloads []string
 	variants  int         // number of variants of the fault's plans, in the workload with the most
 	named     int         // number of named schedules to run, over all workloads
+	unlisted  int         // number of named schedules that the corpus does not have, of those that run
 	skipped   int         // number of named schedules that are left out
 	own       int         // number of trials drawn by the campaign's seed, probes included
 	others    int         // number of trials of the corpus that other campaigns drew
@@ -330,7 +331,7 @@ func (c *plannedCell) drop(workload string, why error) {
 func planned(cells []plannedCell) []PlannedCell {
 	var all []PlannedCell
 	for _, c := range cells {
-		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, Skipped: c.skipped, Drawn: c.own, Corpus: c.others, InShard: c.inShard, NotSupported: c.lack})
+		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, Unlisted: c.unlisted, Skipped: c.skipped, Drawn: c.own, Corpus: c.others, InShard: c.inShard, NotSupported: c.lack})
 	}
 	return all
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed/sim"
@@ -19,6 +18,7 @@ import (
 )
 
 func TestResultsDoNotDependOnWorkersOrOrder(t *testing.T) {
+	raced(t)
 	t.Setenv(trialtest.AsWorker, "1")
 	matrix := func(parallel int, worker ...string) string {
 		c := Campaign{Config: DefaultConfig(), Testbed: sim.New(), Worker: worker}
@@ -109,12 +109,12 @@ func TestASpecThatNoTrialCanBeMadeOfIsTheUsersError(t *testing.T) {
 		`unknown lock "none-such"`: unknown, `unknown workload "none-such"`: lazy,
 		"0 clients": empty, "script of client 0, section 0: lock ": astray,
 	} {
-		_, _, err := Replay{Testbed: &fakebed.Bed{}, Spec: s}.Run(t.Context())
+		_, _, err := Replay{Testbed: &trialtest.Bed{}, Spec: s}.Run(t.Context())
 		var wrong *input.Error
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an InputError with %q", err, want)
 		}
-		if _, err := trial.Execute(t.Context(), &fakebed.Bed{}, trial.Task{Spec: s}, new(sync.Mutex), nil); !errors.As(err, &wrong) {
+		if _, err := trial.Execute(t.Context(), &trialtest.Bed{}, trial.Task{Spec: s}, new(sync.Mutex), nil); !errors.As(err, &wrong) {
 			t.Errorf("got %v", err)
 		}
 	}

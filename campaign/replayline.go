@@ -3,9 +3,11 @@ package campaign
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -34,7 +36,32 @@ func replay(info Info, t trial.Result) string {
 	if info.Deterministic && !info.varies(s.Lock) && len(t.Hash) > hashDigits {
 		words = append(words, "--hash", t.Hash[:hashDigits])
 	}
-	return shell.Join(words...)
+	return wording.Command(words...)
+}
+
+// command returns the command line of a campaign of these recipes on the default testbed, with what c chooses
+// to try and how. The options more come first.
+func (c Config) command(ids []string, more ...string) string {
+	words := append([]string{"lockstorm", "run"}, more...)
+	d := DefaultConfig()
+	for _, f := range []struct {
+		name   string
+		is, by []string
+	}{{"locks", ids, d.Locks}, {"faults", c.Faults, d.Faults}, {"workloads", c.Workloads, d.Workloads}} {
+		if is := trimmed(f.is); !slices.Equal(is, f.by) {
+			words = append(words, "--"+f.name, strings.Join(is, ","))
+		}
+	}
+	if c.Clean {
+		words = append(words, "--clean")
+	}
+	if c.Expect {
+		words = append(words, "--expect")
+	}
+	if c.Trials > 0 {
+		words = append(words, "--trials", strconv.Itoa(c.Trials))
+	}
+	return wording.Command(slices.Concat(words, c.flags(), c.TestbedFlags)...)
 }
 
 // flags returns the flags that shape a trial and differ from their defaults.

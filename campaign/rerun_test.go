@@ -60,6 +60,7 @@ func unorderedEvidence(t *testing.T) history.Evidence {
 }
 
 func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
+	raced(t)
 	shown := []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
 	spec := soundSpec()
 	for _, tt := range []struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/internal/input"
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/worker"
@@ -145,6 +145,7 @@ type run struct {
 	trials   []trial.Result
 	spoilt   []spoilt       // trials spoilt in this round
 	sample   []trial.Result // trials to be repeated at the end
+	changed  []string       // recipes whose probes have other histories than the corpus says
 	shown    shown
 	progress Progress
 	err      error // the first error of the store, a worker or the sink
@@ -177,6 +178,9 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	r.runAll(ctx, r.sampling(r.progress.Total).mark(probes))
 	if ctx.Err() != nil { // without its probe, a cell's schedules are unknown
 		return r.finish(ctx)
+	}
+	for _, lock := range r.changed {
+		r.planner.corpus.changed[lock] = true
 	}
 	jobs, err := r.planner.jobs(cells)
 	if err != nil {
@@ -217,7 +221,7 @@ func (r *run) saveInfo() error {
 	if err := r.store.flush(); err != nil {
 		return err
 	}
-	return jsonfile.Write(filepath.Join(r.store.dir, CampaignFile), r.info)
+	return packed.WriteJSON(filepath.Join(r.store.dir, CampaignFile), r.info)
 }
 
 // pool runs jobs in order, parallel at a time, until ctx ends or the campaign fails.
@@ -297,6 +301,9 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	if j.probe && t.Err == "" {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
 	}
+	if j.probe && t.Changed {
+		r.changed = append(r.changed, t.Spec.Lock)
+	}
 	inherit(&t)
 	if r.spoils(d, t) && len(j.runs) < mostReruns {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
@@ -356,7 +363,7 @@ func (r *run) finish(ctx context.Context) error {
 	r.result.Dir, r.result.Info, r.result.Trials = r.store.dir, r.info, r.trials
 	r.result.Matrix = fold(r.info, r.store.dir, r.trials)
 	r.result.Matrix.withMinimals(r.store.dir)
-	err := cmp.Or(r.store.seal(), r.saveInfo(), jsonfile.Write(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
+	err := cmp.Or(r.store.seal(), r.saveInfo(), packed.WriteJSON(filepath.Join(r.store.dir, MatrixFile), r.result.Matrix))
 	if err == nil && r.sink != nil {
 		err = r.report(context.WithoutCancel(ctx)) // an interrupted campaign is reported too
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -53,10 +53,10 @@ func inBubble(t *testing.T, c Campaign, then func(t *testing.T, s Stored, err er
 }
 
 func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
-	dir, bed, sink := t.TempDir(), &fakebed.Bed{}, &tally{}
+	dir, bed, sink := t.TempDir(), &trialtest.Bed{}, &tally{}
 	var last Progress
 	c := Campaign{
-		Config: fakeConfig(dir, fakebed.Sound, fakebed.Broken), Command: "lockstorm run", Testbed: bed,
+		Config: fakeConfig(dir, trialtest.Sound, trialtest.Broken), Command: "lockstorm run", Testbed: bed,
 		NewSink:  func(string) (Sink, error) { return sink, nil },
 		Progress: func(p Progress) { last = p },
 	}
@@ -77,10 +77,10 @@ func TestCampaignRunsEveryCellAndStoresWhatItFound(t *testing.T) {
 			t.Errorf("sink got %d trials and %d ends", len(sink.trials), sink.done)
 		}
 		broken, sound := s.Matrix.Cells[0], s.Matrix.Cells[1]
-		if broken.Lock != fakebed.Broken || broken.Verdict != trial.Violated || broken.Violations != 3 || broken.Trials != 3 {
+		if broken.Lock != trialtest.Broken || broken.Verdict != trial.Violated || broken.Violations != 3 || broken.Trials != 3 {
 			t.Errorf("broken lock's cell is %+v", broken)
 		}
-		if sound.Lock != fakebed.Sound || sound.Verdict != trial.Holds || sound.Exercised != 3 || sound.Words() != "no violation in 3 trials" {
+		if sound.Lock != trialtest.Sound || sound.Verdict != trial.Holds || sound.Exercised != 3 || sound.Words() != "no violation in 3 trials" {
 			t.Errorf("sound lock's cell is %+v", sound)
 		}
 		checkStore(t, s)
@@ -132,7 +132,7 @@ func checkStore(t *testing.T, s Stored) {
 
 func TestSeedsDoNotDependOnWhatRunsBeside(t *testing.T) {
 	seeds := func(locks ...string) []uint64 {
-		bed := &fakebed.Bed{}
+		bed := &trialtest.Bed{}
 		inBubble(t, Campaign{Config: fakeConfig(t.TempDir(), locks...), Testbed: bed}, func(t *testing.T, _ Stored, err error) {
 			if err != nil {
 				t.Fatal(err)
@@ -140,7 +140,7 @@ func TestSeedsDoNotDependOnWhatRunsBeside(t *testing.T) {
 		})
 		return bed.Seeds
 	}
-	alone, both := seeds(fakebed.Sound), seeds(fakebed.Sound, fakebed.Broken)
+	alone, both := seeds(trialtest.Sound), seeds(trialtest.Sound, trialtest.Broken)
 	for _, seed := range alone {
 		if !slices.Contains(both, seed) {
 			t.Errorf("seed %d of the lock alone is not among %v", seed, both)
@@ -152,14 +152,14 @@ func TestSeedsDoNotDependOnWhatRunsBeside(t *testing.T) {
 }
 
 func TestAFailingTrialIsReportedAndEndsNothing(t *testing.T) {
-	first := trialSeed(1, fakebed.Sound, undisturbed, "mutex", 1)
-	bed := &fakebed.Bed{Fail: func(s testbed.Setup) error {
+	first := trialSeed(1, trialtest.Sound, undisturbed, "mutex", 1)
+	bed := &trialtest.Bed{Fail: func(s testbed.Setup) error {
 		if s.Seed == first {
 			return errors.New("redis-server died")
 		}
 		return nil
 	}}
-	inBubble(t, Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: bed}, func(t *testing.T, s Stored, err error) {
+	inBubble(t, Campaign{Config: fakeConfig(t.TempDir(), trialtest.Sound), Testbed: bed}, func(t *testing.T, s Stored, err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,8 @@ func TestAFailingTrialIsReportedAndEndsNothing(t *testing.T) {
 }
 
 func TestAnInterruptedCampaignKeepsWhatIsFinished(t *testing.T) {
-	c := Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: &fakebed.Bed{}}
+	raced(t)
+	c := Campaign{Config: fakeConfig(t.TempDir(), trialtest.Sound), Testbed: &trialtest.Bed{}}
 	c.Config.Trials = 50
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
@@ -200,7 +201,8 @@ func TestAnInterruptedCampaignKeepsWhatIsFinished(t *testing.T) {
 
 // A stopped campaign finishes the trials under way: it judges and stores them.
 func TestAStoppedCampaignFinishesTheTrialsUnderWay(t *testing.T) {
-	c := Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: &fakebed.Bed{}}
+	raced(t)
+	c := Campaign{Config: fakeConfig(t.TempDir(), trialtest.Sound), Testbed: &trialtest.Bed{}}
 	c.Config.Trials, c.Config.Parallel = 50, 1
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
@@ -222,7 +224,7 @@ func TestAStoppedCampaignFinishesTheTrialsUnderWay(t *testing.T) {
 }
 
 // littering is a testbed that cannot be torn down completely when it is interrupted.
-type littering struct{ *fakebed.Bed }
+type littering struct{ *trialtest.Bed }
 
 func (l littering) Run(ctx context.Context, s testbed.Setup, body func(context.Context, testbed.Env) error) error {
 	err := l.Bed.Run(ctx, s, body)
@@ -233,7 +235,7 @@ func (l littering) Run(ctx context.Context, s testbed.Setup, body func(context.C
 }
 
 func TestAnInterruptedCampaignTellsWhatItLeftBehind(t *testing.T) {
-	c := Campaign{Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: littering{&fakebed.Bed{}}}
+	c := Campaign{Config: fakeConfig(t.TempDir(), trialtest.Sound), Testbed: littering{&trialtest.Bed{}}}
 	c.Config.Trials = 50
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
@@ -251,8 +253,8 @@ func TestAStoreThatCannotBeWrittenRunsNothing(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	bed := &fakebed.Bed{}
-	_, err := Campaign{Config: fakeConfig(file, fakebed.Sound), Testbed: bed}.Run(t.Context())
+	bed := &trialtest.Bed{}
+	_, err := Campaign{Config: fakeConfig(file, trialtest.Sound), Testbed: bed}.Run(t.Context())
 	var wrong *input.Error
 	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "store "+file+": expected a directory that can be written") || len(bed.Seeds) > 0 {
 		t.Errorf("got %v after %d trials", err, len(bed.Seeds))
@@ -262,7 +264,7 @@ func TestAStoreThatCannotBeWrittenRunsNothing(t *testing.T) {
 func TestASinkThatFailsEndsTheCampaign(t *testing.T) {
 	sink := &tally{fail: errors.New("disk full")}
 	c := Campaign{
-		Config: fakeConfig(t.TempDir(), fakebed.Sound), Testbed: &fakebed.Bed{},
+		Config: fakeConfig(t.TempDir(), trialtest.Sound), Testbed: &trialtest.Bed{},
 		NewSink: func(string) (Sink, error) { return sink, nil },
 	}
 	inBubble(t, c, func(t *testing.T, s Stored, err error) {
@@ -283,9 +285,9 @@ func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := fakeConfig(t.TempDir(), fakebed.Sound)
+			c := fakeConfig(t.TempDir(), trialtest.Sound)
 			change(&c)
-			inBubble(t, Campaign{Config: c, Testbed: &fakebed.Bed{}}, func(t *testing.T, _ Stored, err error) {
+			inBubble(t, Campaign{Config: c, Testbed: &trialtest.Bed{}}, func(t *testing.T, _ Stored, err error) {
 				var wrong *input.Error
 				if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "nothing can be tested") {
 					t.Errorf("got %v, want an InputError", err)
@@ -304,9 +306,9 @@ func TestACampaignThatCanTestNothingIsBadUsageAndLeavesNothing(t *testing.T) {
 // If the testbed claims a capability that its environments turn out to lack, Run returns an
 // input.Error, as for a wrong configuration.
 func TestWhatTheRunningWorldsCannotDoIsBadUsageToo(t *testing.T) {
-	c := fakeConfig(t.TempDir(), fakebed.Sound)
+	c := fakeConfig(t.TempDir(), trialtest.Sound)
 	c.Faults, c.Duration = []string{"client-pause"}, 5*time.Second
-	inBubble(t, Campaign{Config: c, Testbed: &fakebed.Bed{}}, func(t *testing.T, s Stored, err error) {
+	inBubble(t, Campaign{Config: c, Testbed: &trialtest.Bed{}}, func(t *testing.T, s Stored, err error) {
 		var wrong *input.Error
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "nothing can be tested") || len(s.Trials) == 0 {
 			t.Errorf("got %v after %d trials, want an InputError", err, len(s.Trials))
@@ -337,9 +339,9 @@ func TestConfigurationErrorsNameTheSetting(t *testing.T) {
 		`"ring": expected one of single`: func(c *Config) { c.Topology = "ring" },
 	}
 	for want, change := range tests {
-		c := fakeConfig(t.TempDir(), fakebed.Sound)
+		c := fakeConfig(t.TempDir(), trialtest.Sound)
 		change(&c)
-		_, err := Campaign{Config: c, Testbed: &fakebed.Bed{}}.Run(t.Context())
+		_, err := Campaign{Config: c, Testbed: &trialtest.Bed{}}.Run(t.Context())
 		var wrong *input.Error
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an InputError with %q", err, want)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -37,13 +37,13 @@ func TestOfTheSampleOnlyWhatDiffersStays(t *testing.T) {
 		err           string
 		varies        bool
 	}{
-		"the same":               {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "a"}}}, fakebed.Sound, false, false, "", false},
-		"another":                {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "b"}}}, fakebed.Sound, true, true, "", true},
+		"the same":               {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "a"}}}, trialtest.Sound, false, false, "", false},
+		"another":                {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "b"}}}, trialtest.Sound, true, true, "", true},
 		"another of our recipes": {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "b"}}}, "set-nx-px", true, true, "is not deterministic", false},
-		"judged in another way":  {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "a", Hits: 1}}}, fakebed.Sound, true, true, "", true},
-		"a failure":              {t.Context(), answering{done: trial.Done{Trial: trial.Result{Err: "lost"}}}, fakebed.Sound, false, true, "failed when it was run again", false},
-		"no worker":              {t.Context(), answering{err: errors.New("no worker")}, fakebed.Sound, false, false, "no worker", false},
-		"not run again":          {stopped, answering{}, fakebed.Sound, false, false, "", false},
+		"judged in another way":  {t.Context(), answering{done: trial.Done{Trial: trial.Result{Hash: "a", Hits: 1}}}, trialtest.Sound, true, true, "", true},
+		"a failure":              {t.Context(), answering{done: trial.Done{Trial: trial.Result{Err: "lost"}}}, trialtest.Sound, false, true, "failed when it was run again", false},
+		"no worker":              {t.Context(), answering{err: errors.New("no worker")}, trialtest.Sound, false, false, "no worker", false},
+		"not run again":          {stopped, answering{}, trialtest.Sound, false, false, "", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

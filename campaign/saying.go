@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
@@ -98,10 +99,16 @@ func (c Campaign) Say(ctx context.Context, progress func(done, all int)) ([]Sayi
 			asked = append(asked, l)
 		}
 	}
+	if len(asked) == 0 {
+		return nil, input.Errorf("the corpus has no trial of %s under %s: lockstorm corpus make --locks NAME adds the trials of a recipe", strings.Join(c.Config.Locks, ", "), strings.Join(c.Config.Faults, ", "))
+	}
 	all, done := make([]Saying, len(asked)), 0
 	var mu sync.Mutex
 	each(ctx, asked, c.Config.Parallel, func(i int, l corpus.Line) {
-		s := say(ctx, pool, filepath.Join(dir, fmt.Sprint(i)), specs[l.Key()], l)
+		s := Saying{Line: l, Shrunk: true, Err: errNoSuchTrial}
+		if spec := specs[l.Key()]; spec != nil {
+			s = say(ctx, pool, filepath.Join(dir, fmt.Sprint(i)), *spec, l)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		all[i] = s
@@ -112,13 +119,17 @@ func (c Campaign) Say(ctx context.Context, progress func(done, all int)) ([]Sayi
 	return all, ctx.Err()
 }
 
-// lines returns the specs of the chosen lines of the corpus. It runs the probes.
-func (c Campaign) lines(ctx context.Context, pool worker.Pool, dir string) (map[corpus.Key]trial.Spec, error) {
+// errNoSuchTrial is of a line whose schedule the changed recipe does not have.
+var errNoSuchTrial = errors.New("the recipe has changed: it has no such trial any more")
+
+// lines returns the specs of the chosen lines of the corpus; nil for lines without a trial. It runs the probes.
+func (c Campaign) lines(ctx context.Context, pool worker.Pool, dir string) (map[corpus.Key]*trial.Spec, error) {
 	p := newPlanner(c.Config, c.Testbed)
 	var err error
 	if p.corpus, err = newMemory(c.Corpus, c.Config); err != nil {
 		return nil, err
 	}
+	p.corpus.replayed = true
 	cells, err := p.cells()
 	if err != nil {
 		return nil, err
@@ -142,24 +153,27 @@ func (c Campaign) lines(ctx context.Context, pool worker.Pool, dir string) (map[
 			return
 		}
 		p.seen[pair{j.spec.Lock, j.spec.Workload}] = d.Seen
+		d.Trial.Spec = j.spec
+		if p.corpus.compare(&d.Trial); d.Trial.Changed {
+			p.corpus.changed[j.spec.Lock] = true
+		}
 	})
 	if err := cmp.Or(failed, ctx.Err()); err != nil {
 		return nil, err
 	}
-	specs := map[corpus.Key]trial.Spec{}
-	for _, j := range probes {
-		specs[corpus.KeyOf(j.spec)] = j.spec
-	}
 	jobs, err := p.jobs(cells)
-	for _, j := range jobs {
-		specs[corpus.KeyOf(j.spec)] = j.spec
-	}
 	if err != nil {
 		return nil, err
 	}
-	for k := range specs {
-		if _, ok := p.corpus.lines[k]; !ok {
-			delete(specs, k)
+	planned := map[corpus.Key]*trial.Spec{}
+	for _, j := range append(probes, jobs...) {
+		planned[corpus.KeyOf(j.spec)] = &j.spec
+	}
+	specs := map[corpus.Key]*trial.Spec{}
+	for k := range p.corpus.lines {
+		chosen := slices.ContainsFunc(cells, func(c plannedCell) bool { return c.recipe.ID == k.Lock && c.fault.Name == k.Fault })
+		if spec := planned[k]; spec != nil || chosen && p.corpus.changed[k.Lock] {
+			specs[k] = spec
 		}
 	}
 	return specs, nil

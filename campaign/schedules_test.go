@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -44,7 +43,7 @@ func namedJobs(t *testing.T, adjust func(*Config), ids ...string) ([]job, []plan
 	if adjust != nil {
 		adjust(&c)
 	}
-	p := newPlanner(c, &fakebed.Bed{})
+	p := newPlanner(c, &trialtest.Bed{})
 	p.schedule = func(fault string, w nemesis.World) ([]nemesis.Schedule, error) {
 		if fault == undisturbed {
 			return nil, nil
@@ -70,7 +69,7 @@ func onlyNamed(jobs []job) []job {
 }
 
 func TestNamedTrialsRunBeforeThoseThatAreDrawnCellByCell(t *testing.T) {
-	jobs, cells := namedJobs(t, nil, fakebed.Sound, renewingLock)
+	jobs, cells := namedJobs(t, nil, trialtest.Sound, renewingLock)
 	var got []string
 	for _, j := range jobs {
 		got = append(got, trial.Folder(j.spec))
@@ -98,9 +97,9 @@ func TestNamedTrialsRunBeforeThoseThatAreDrawnCellByCell(t *testing.T) {
 }
 
 func TestANamedTrialIsTheSameWhateverTheSeed(t *testing.T) {
-	one, _ := namedJobs(t, func(c *Config) { c.Seed = 1 }, fakebed.Sound)
-	two, _ := namedJobs(t, func(c *Config) { c.Seed, c.Trials, c.Clients = 2, 5, 9 }, fakebed.Sound, renewingLock)
-	two = slices.DeleteFunc(two, func(j job) bool { return j.spec.Lock != fakebed.Sound })
+	one, _ := namedJobs(t, func(c *Config) { c.Seed = 1 }, trialtest.Sound)
+	two, _ := namedJobs(t, func(c *Config) { c.Seed, c.Trials, c.Clients = 2, 5, 9 }, trialtest.Sound, renewingLock)
+	two = slices.DeleteFunc(two, func(j job) bool { return j.spec.Lock != trialtest.Sound })
 	for i, j := range onlyNamed(one) {
 		a, b := j.spec, onlyNamed(two)[i].spec
 		if !reflect.DeepEqual(a, b) || a.Seed != a.Options.Seed {
@@ -114,7 +113,7 @@ func TestANamedTrialIsTheSameWhateverTheSeed(t *testing.T) {
 
 func TestANamedTrialIsAsLargeAndLongAsItsScheduleNeeds(t *testing.T) {
 	long := func(c *Config) { c.Duration = time.Minute }
-	jobs, _ := namedJobs(t, long, fakebed.Sound, renewingLock)
+	jobs, _ := namedJobs(t, long, trialtest.Sound, renewingLock)
 	for _, j := range onlyNamed(jobs) {
 		o := j.spec.Options
 		inside := j.spec.Schedule == "hold-2of3"
@@ -122,7 +121,7 @@ func TestANamedTrialIsAsLargeAndLongAsItsScheduleNeeds(t *testing.T) {
 		if inside {
 			clients, overrun, want = 3, 1, j.spec.Plan.Length(nemesis.World{TTL: o.TTL, Hold: o.Hold})
 		}
-		if j.spec.Lock == fakebed.Sound {
+		if j.spec.Lock == trialtest.Sound {
 			overrun = 0
 		}
 		if o.Clients != clients || o.Duration != want || o.Overrun != overrun {
@@ -137,7 +136,7 @@ func TestANamedTrialIsAsLargeAndLongAsItsScheduleNeeds(t *testing.T) {
 }
 
 func TestWithoutNamedThereAreOnlyDrawnTrials(t *testing.T) {
-	jobs, _ := namedJobs(t, func(c *Config) { c.Named = false }, fakebed.Sound)
+	jobs, _ := namedJobs(t, func(c *Config) { c.Named = false }, trialtest.Sound)
 	if named := onlyNamed(jobs); len(named) > 0 || len(jobs) != 3 {
 		t.Errorf("%d named of %d trials, want none of 3", len(named), len(jobs))
 	}
@@ -183,7 +182,7 @@ func TestACellIsShownByItsNamedTrialWithItsCommand(t *testing.T) {
 // may try more seldom.
 func TestClientsByDefaultTryAsOftenAsThoseThatAreChosen(t *testing.T) {
 	for _, clients := range []int{0, defaultClients} {
-		jobs, _ := namedJobs(t, func(c *Config) { c.TTL, c.Clients = 10*time.Millisecond, clients }, fakebed.Sound)
+		jobs, _ := namedJobs(t, func(c *Config) { c.TTL, c.Clients = 10*time.Millisecond, clients }, trialtest.Sound)
 		if len(jobs) == 0 {
 			t.Fatal("there are no trials")
 		}

@@ -86,6 +86,7 @@ func TestKnownFlawsShrinkToTwoClientsAndOneFault(t *testing.T) {
 
 // Shrinking a trial twice finds the same trial, however long the searches take.
 func TestShrinkingTwiceFindsTheSame(t *testing.T) {
+	raced(t)
 	tb := sim.New()
 	s, err := PlanTrial(t.Context(), tb, DefaultConfig(), "set-nx-ex", "delay", "mutex", 0)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -18,7 +18,7 @@ func recorder() *history.Recorder {
 
 func soundSpec() trial.Spec {
 	return trial.Spec{
-		Lock: fakebed.Sound, Workload: "mutex", Fault: undisturbed, Testbed: "fake", Topology: testbed.Single,
+		Lock: trialtest.Sound, Workload: "mutex", Fault: undisturbed, Testbed: "fake", Topology: testbed.Single,
 		Options: workloads.Options{
 			Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Rest: 50 * time.Millisecond,
 			Retry: 25 * time.Millisecond, Duration: 2 * time.Second, Margin: 500 * time.Millisecond, Seed: 7,

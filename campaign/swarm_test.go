@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -21,7 +21,7 @@ func sizes(t *testing.T, c Config, lock, fault string) (all []workloads.Options)
 	if !ok {
 		t.Fatalf("no fault %s", fault)
 	}
-	p := newPlanner(c, &fakebed.Bed{})
+	p := newPlanner(c, &trialtest.Bed{})
 	for k := range 40 {
 		o := p.spec(plannedCell{recipe: r, fault: f}, "mutex", k).Options
 		o.Seed = 0
@@ -45,7 +45,7 @@ func TestAMixOfFaultsVariesTheSizesOfItsTrials(t *testing.T) {
 			t.Errorf("%s takes the values %v, want %d of them", size, seen[size], want)
 		}
 	}
-	for _, o := range sizes(t, c, fakebed.Sound, "chaos") {
+	for _, o := range sizes(t, c, trialtest.Sound, "chaos") {
 		if o.Overrun != 0 {
 			t.Errorf("overrun %v of a lock that does not renew", o.Overrun)
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 )
 
 func TestClientsWaitForRepliesAsLongAsChosen(t *testing.T) {
@@ -20,8 +20,8 @@ func TestClientsWaitForRepliesAsLongAsChosen(t *testing.T) {
 		"generous":   {3 * time.Second, 3 * time.Second, 2500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plain, _ := namedJobs(t, nil, fakebed.Sound)
-			jobs, _ := namedJobs(t, func(conf *Config) { conf.CommandTimeout = c.chosen }, fakebed.Sound)
+			plain, _ := namedJobs(t, nil, trialtest.Sound)
+			jobs, _ := namedJobs(t, func(conf *Config) { conf.CommandTimeout = c.chosen }, trialtest.Sound)
 			if len(jobs) != len(plain) {
 				t.Fatalf("%d jobs, want %d", len(jobs), len(plain))
 			}
@@ -46,7 +46,7 @@ func TestATimeoutThatMakesNoSenseIsRefusedInOneLine(t *testing.T) {
 		"command-timeout 500ns: expected 1ms to 1m0s":  500,
 		"command-timeout 2m0s: expected 1ms to 1m0s, ": 2 * time.Minute,
 	} {
-		c := fakeConfig(t.TempDir(), fakebed.Sound).filled(modest)
+		c := fakeConfig(t.TempDir(), trialtest.Sound).filled(modest)
 		c.CommandTimeout = timeout
 		err := c.check()
 		var wrong *input.Error

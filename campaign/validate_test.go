@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 )
 
@@ -16,7 +16,7 @@ import (
 const unclaimedLock = "test-unclaimed"
 
 func init() {
-	r, _ := locks.ByID(fakebed.Sound)
+	r, _ := locks.ByID(trialtest.Sound)
 	r.ID, r.Claims = unclaimedLock, func(time.Duration, int) history.Claims { return history.Claims{} }
 	locks.Register(r)
 }
@@ -28,16 +28,16 @@ func TestWhatWouldMakeVerdictsMeanNothingIsRefused(t *testing.T) {
 		want   []string // parts of the error; nil = the campaign runs
 	}{
 		"claims that nobody made": {unclaimedLock, func(*Config) {}, []string{"recipe " + unclaimedLock + ": Claims.TTL is 0s"}},
-		"a hold beyond the lease": {fakebed.Sound, func(c *Config) { c.Hold = 5 * time.Second }, []string{"hold 5s", "ttl 1s", "or overrun"}},
-		"one that may be":         {fakebed.Sound, func(c *Config) { c.Hold = 700 * time.Millisecond }, []string{"hold 700ms", "below 666ms"}},
-		"a hold that fits":        {fakebed.Sound, func(c *Config) { c.Hold = 600 * time.Millisecond }, nil},
-		"asked for":               {fakebed.Sound, func(c *Config) { c.Hold, c.Overrun = 5*time.Second, 0.1 }, nil},
+		"a hold beyond the lease": {trialtest.Sound, func(c *Config) { c.Hold = 5 * time.Second }, []string{"hold 5s", "ttl 1s", "or overrun"}},
+		"one that may be":         {trialtest.Sound, func(c *Config) { c.Hold = 700 * time.Millisecond }, []string{"hold 700ms", "below 666ms"}},
+		"a hold that fits":        {trialtest.Sound, func(c *Config) { c.Hold = 600 * time.Millisecond }, nil},
+		"asked for":               {trialtest.Sound, func(c *Config) { c.Hold, c.Overrun = 5*time.Second, 0.1 }, nil},
 		"renewed":                 {renewingLock, func(c *Config) { c.Hold = 5 * time.Second }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := fakeConfig(t.TempDir(), c.lock)
 			c.change(&config)
-			p := newPlanner(config, &fakebed.Bed{})
+			p := newPlanner(config, &trialtest.Bed{})
 			cells, err := p.cells()
 			if err == nil {
 				err = p.sensible(cells...)
@@ -57,8 +57,8 @@ func TestWhatWouldMakeVerdictsMeanNothingIsRefused(t *testing.T) {
 
 func TestACampaignAndAReplayAskWhetherTheyMakeSense(t *testing.T) {
 	config := fakeConfig(t.TempDir(), unclaimedLock)
-	_, ran := Campaign{Config: config, Testbed: &fakebed.Bed{}}.Run(t.Context())
-	_, planned := PlanTrial(t.Context(), &fakebed.Bed{}, config, unclaimedLock, undisturbed, "mutex", 0)
+	_, ran := Campaign{Config: config, Testbed: &trialtest.Bed{}}.Run(t.Context())
+	_, planned := PlanTrial(t.Context(), &trialtest.Bed{}, config, unclaimedLock, undisturbed, "mutex", 0)
 	for _, err := range []error{ran, planned} {
 		if err == nil || !strings.Contains(err.Error(), "Claims.TTL") {
 			t.Errorf("got %v, want what is wrong with the claims", err)

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/locks/peers"
@@ -78,7 +77,7 @@ func TestALockThatDoesSomethingElseAgainIsMarkedAndTheCampaignGoesOn(t *testing.
 }
 
 func TestOurRecipesAreTold(t *testing.T) {
-	for lock, want := range map[string]bool{"set-nx-px": true, "redlock": true, fakebed.Sound: false, varyingLock: false, "none such": false} {
+	for lock, want := range map[string]bool{"set-nx-px": true, "redlock": true, trialtest.Sound: false, varyingLock: false, "none such": false} {
 		if got := Ours(lock); got != want {
 			t.Errorf("%s: got %v", lock, got)
 		}

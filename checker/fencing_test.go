@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/checker/account"
-	"github.com/lockstorm/lockstorm/checker/internal/histories"
+	"github.com/lockstorm/lockstorm/checker/histories"
 	"github.com/lockstorm/lockstorm/checker/linear"
 	"github.com/lockstorm/lockstorm/history"
 )

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/nodetest"
+	"github.com/lockstorm/lockstorm/keyspace/nodetest"
 	"github.com/lockstorm/lockstorm/locks"
 )
 

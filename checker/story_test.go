@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/nodetest"
+	"github.com/lockstorm/lockstorm/keyspace/nodetest"
 	"github.com/lockstorm/lockstorm/locks"
 )
 

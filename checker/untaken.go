@@ -84,7 +84,7 @@ func (rp *replay) asleep(f *Finding, why *account.Fact, until time.Duration) (br
 }
 
 // toldToWait reports whether Redis told every waiting client a remaining life of a key in milliseconds, as PTTL
-// and the scripts of D3 answer, that ends only after the time until. Such clients may ask again when that life
+// and the scripts of D3 answer, or in seconds, as TTL answers, that ends only after the time until. Such clients may ask again when that life
 // is over. It returns the place of one such command. Any other number, such as a ticket or a time, is no life.
 func (rp *replay) toldToWait(f Finding, until time.Duration) (pos int, life time.Duration, ok bool) {
 	told := map[int]int{} // by client: its last command that was answered with a life
@@ -104,20 +104,25 @@ func (rp *replay) toldToWait(f Finding, until time.Duration) (pos int, life time
 	return pos, rp.lifeTold(pos), len(f.Clients) > 0
 }
 
-// lifeTold returns the remaining life that the command was answered with: a positive number of milliseconds that
-// a key which the command reaches had left when the node served it; 0 for any other answer.
+// lifeTold returns the remaining life that the command was answered with: a positive number of milliseconds, or
+// of seconds for TTL, that a key which the command reaches had left when the node served it; 0 for any other
+// answer.
 func (rp *replay) lifeTold(pos int) time.Duration {
 	c := rp.Commands[pos]
-	ms, err := strconv.ParseInt(string(c.Reply), 10, 64)
-	if err != nil || ms <= 0 || ms > int64(Never/time.Millisecond) {
+	unit, slack := time.Millisecond, termSlack
+	if len(c.Args) > 0 && strings.EqualFold(string(c.Args[0]), "TTL") {
+		unit, slack = time.Second, time.Second/2+termSlack // Redis rounds to the nearest second
+	}
+	n, err := strconv.ParseInt(string(c.Reply), 10, 64)
+	if err != nil || n <= 0 || n > int64(Never/unit) {
 		return 0
 	}
-	life := time.Duration(ms) * time.Millisecond
+	life := time.Duration(n) * unit
 	for _, k := range rp.Evidence.Keys {
 		if k.Node != c.Node || k.From > c.Served || k.After == nil || k.After.Expires == 0 || !rp.Reaches(pos, string(k.Key)) {
 			continue
 		}
-		if end := k.After.Expires - life; c.Arrived-termSlack <= end && end <= c.Served+termSlack {
+		if end := k.After.Expires - life; c.Arrived-slack <= end && end <= c.Served+slack {
 			return life
 		}
 	}

@@ -43,6 +43,26 @@ func TestAFreeLockThatNobodyTakesIsViolated(t *testing.T) {
 			s.done(3000, 1, history.Info)
 			s.keys(3100)
 		}, []string{"liveness: left-free"}},
+		{"a waiter was told to wait for a life in seconds", "set-nx-px", func(s *story) {
+			s.take(2, 0, "OK", setPX("t0")...)
+			s.nodeClock(5, "n0", -60000)
+			s.invoke(6, 1, history.FAcquire)
+			s.cmd(7, 1, "61", "TTL", "lock")
+			s.give(20, 0, "1", s.cad("t0")...)
+			s.healed(30)
+			s.done(3000, 1, history.Info)
+			s.keys(3100)
+		}, []string{"liveness: left-free"}},
+		{"a script answered with a number of seconds, which may be anything", "set-nx-px", func(s *story) {
+			s.take(2, 0, "OK", setPX("t0")...)
+			s.nodeClock(5, "n0", -60000)
+			s.invoke(6, 1, history.FAcquire)
+			s.cmd(7, 1, "61", "EVAL", "return 61", "1", "lock")
+			s.give(20, 0, "1", s.cad("t0")...)
+			s.healed(30)
+			s.done(3000, 1, history.Info)
+			s.keys(3100)
+		}, []string{"liveness: left-free for ever"}},
 		{"a waiter got a number that is no remaining life", "set-nx-px", func(s *story) {
 			s.take(2, 0, "OK", setPX("t0")...)
 			s.invoke(6, 1, history.FAcquire)

@@ -11,14 +11,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // disturb does to nodes, links and clocks what the settings ask for. Only the simulation is disturbed,
 // which can do all of it.
 func (u *usage) disturb(ctx context.Context, env testbed.Env, seed uint64) error {
-	err := sleep.For(ctx, u.After)
+	err := testbed.Sleep(ctx, u.After)
 	for n := range u.Kill {
 		err = errors.Join(err, env.(testbed.Nodes).Kill(ctx, node(n), nil))
 	}
@@ -72,7 +71,7 @@ func (u *usage) slow(ctx context.Context, env testbed.Env, seed uint64) error {
 		if next.until >= u.Lasts {
 			break
 		}
-		if err := sleep.For(ctx, start+next.until-env.Now()); err != nil {
+		if err := testbed.Sleep(ctx, start+next.until-env.Now()); err != nil {
 			return err
 		}
 		if _, err := next.undo(ctx); err != nil {
@@ -105,7 +104,7 @@ func processor(ctx context.Context, env testbed.Env, during time.Duration) (floa
 	}
 	before, err := used()
 	if err == nil {
-		err = sleep.For(ctx, during)
+		err = testbed.Sleep(ctx, during)
 	}
 	if err != nil {
 		return 0, err

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
@@ -42,7 +41,7 @@ func TestSlowNodesAnswerIndependently(t *testing.T) {
 			if err := node.Do(ctx, "PING").Err(); err != nil { // connects
 				return err
 			}
-			if err := sleep.For(ctx, time.Second-env.Now()); err != nil {
+			if err := testbed.Sleep(ctx, time.Second-env.Now()); err != nil {
 				return err
 			}
 			sent := env.Now()

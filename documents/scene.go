@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -60,9 +59,9 @@ func (u *usage) play(ctx context.Context, env testbed.Env) error {
 				err = nil
 			}
 		case "apart":
-			err = sleep.For(ctx, 2*time.Millisecond)
+			err = testbed.Sleep(ctx, 2*time.Millisecond)
 		case "align":
-			err = sleep.For(ctx, start.Truncate(time.Millisecond).Add(time.Millisecond+time.Microsecond).Sub(start))
+			err = testbed.Sleep(ctx, start.Truncate(time.Millisecond).Add(time.Millisecond+time.Microsecond).Sub(start))
 		default:
 			err = fmt.Errorf("no step is called %q", step)
 		}

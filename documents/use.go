@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/locks/peers"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -181,7 +180,7 @@ func (u *usage) die(ctx context.Context, env testbed.Env) error {
 	if _, err := lock.TryLock(ctx); err == nil {
 		return errors.New("the client that was to die behind its first command acquired the lock")
 	}
-	return sleep.For(ctx, u.Dies)
+	return testbed.Sleep(ctx, u.Dies)
 }
 
 // client uses the lock as client i, and returns a record of what the client did.
@@ -195,7 +194,7 @@ func (u *usage) client(ctx context.Context, env testbed.Env, i int, r *rand.Rand
 	if u.Token != "" {
 		try = func(ctx context.Context) (locks.Lease, error) { return l.(locks.TokenLocker).TryLockWith(ctx, u.Token) }
 	}
-	if err := sleep.For(ctx, about(u.Rest+u.Retry, r)); err != nil {
+	if err := testbed.Sleep(ctx, about(u.Rest+u.Retry, r)); err != nil {
 		return did, err
 	}
 	for env.Now() < u.end {
@@ -214,7 +213,7 @@ func (u *usage) client(ctx context.Context, env testbed.Env, i int, r *rand.Rand
 			if u.Dies == 0 {
 				pause = about(u.Retry, r)
 			}
-			if err := sleep.For(ctx, pause); err != nil {
+			if err := testbed.Sleep(ctx, pause); err != nil {
 				return did, err
 			}
 			if env.Now() >= u.end {
@@ -247,7 +246,7 @@ func (u *usage) client(ctx context.Context, env testbed.Env, i int, r *rand.Rand
 		if u.Dies > 0 {
 			return did, nil
 		}
-		if err := sleep.For(ctx, about(u.Rest, r)); err != nil {
+		if err := testbed.Sleep(ctx, about(u.Rest, r)); err != nil {
 			return did, err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/nodetest"
+	"github.com/lockstorm/lockstorm/keyspace/nodetest"
 	redis "github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 

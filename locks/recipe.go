@@ -28,6 +28,10 @@ type Client struct {
 	// libraries that build their own Redis clients.
 	Addrs []string
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Watch tells whether the node at one of Addrs is up: it calls changed at once, and again whenever a
+	// fault kills or restarts the node, until the client's end. A node that is down refuses connections. Calls
+	// of changed do not overlap; changed must return soon. Nil = every node is always up.
+	Watch func(addr string, changed func(up bool))
 	// Now is the client's wall clock, which may be skewed. Never nil.
 	Now func() time.Time
 	// Rand is the source of tokens; safe for concurrent use. Never nil.
@@ -35,6 +39,20 @@ type Client struct {
 	// Context ends with the client process. Watchdogs use this context, never the context of the
 	// acquiring call.
 	Context context.Context
+	// Adopt tells the testbed of a process that runs the client's code. From then on the process is frozen
+	// and killed with the client. Nil = the testbed does neither.
+	Adopt func(Process)
+}
+
+// Process is an operating system's process that runs a client's code. Freeze, Thaw and Kill return at once.
+// All methods may be called in any order, also after the process has ended.
+type Process interface {
+	Freeze()
+	Thaw()
+	Kill()
+	// End kills the process, waits for its end, and returns what it wrote on its standard error. Of a long
+	// text, End returns the beginning and the end. The trial calls End after the client's Context has ended.
+	End() (stderr string)
 }
 
 // Node is a connection pool of go-redis, with most methods of redis.UniversalClient. For the others,

@@ -73,8 +73,11 @@ func TestRedissonWaiterEndsWith(t *testing.T) {
 			defer exit()
 			cb.Context = process
 			acquire(t, newLock(t, "redisson", ca, time.Minute))
+			// The waiter asks once before it subscribes and once more after that. An end that interrupted
+			// the second attempt would leave its outcome unknown.
+			waits := answered(cb, "redisson-enter", 2)
 			result := waiting(t, call, newLock(t, "redisson", cb, time.Minute))
-			subscribed(t, ca)
+			<-waits
 			if ends == "its context" {
 				hangUp()
 			} else {

@@ -33,7 +33,7 @@ func TestNaiveRedlockIsHeldByAMajorityAndCleansUpWhatItGot(t *testing.T) {
 func TestNaiveRedlockOnTheWire(t *testing.T) {
 	c := newClientOn(t, 0, fiveNodes)
 	loadScripts(t, c, compareAndDelete)
-	l := newLock(t, "redlock-naive", c, 1500*time.Millisecond).(*redlockNaive)
+	l := newLock(t, "redlock-naive", c, 90500*time.Millisecond).(*redlockNaive)
 	for n := range fiveNodes {
 		var lease Lease
 		got := wire(seenOn(t, n, func() {
@@ -45,7 +45,7 @@ func TestNaiveRedlockOnTheWire(t *testing.T) {
 			eventually(t, "all nodes are free", func() bool { return slices.Equal(values(t, c), make([]string, fiveNodes)) })
 		}))
 		got = slices.DeleteFunc(got, func(s string) bool { return s == "GET k" })
-		want := withToken([]string{"SET k $token NX PX 1500", "EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}, lease.Token)
+		want := withToken([]string{"SET k $token NX PX 90500", "EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}, lease.Token)
 		if !slices.Equal(got, want) {
 			t.Errorf("node %d saw\n%q, want\n%q", n, got, want)
 		}

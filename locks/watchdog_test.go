@@ -130,16 +130,36 @@ func TestNoGoroutineOutlivesTheClientProcess(t *testing.T) {
 	}
 }
 
+// calls reports whether cmd is a command or a script of that name.
+func calls(cmd redis.Cmder, name string) bool {
+	called := cmd.Name()
+	if strings.EqualFold(called, "EVALSHA") {
+		called = scriptName(cmd.Args()[1].(string))
+	}
+	return strings.EqualFold(called, name)
+}
+
+// answered returns a channel that is closed when the client's nth command or script of that name has its
+// answer, counted from 1 and from now on.
+func answered(c *Client, name string, nth int64) <-chan struct{} {
+	var n atomic.Int64
+	done := make(chan struct{})
+	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
+		err := send()
+		if calls(cmd, name) && n.Add(1) == nth {
+			close(done)
+		}
+		return err
+	}))
+	return done
+}
+
 // failing makes some of the client's commands or scripts of that name fail before the client sends
 // them. which selects them by their number, counted from 1 and from now on.
 func failing(c *Client, name string, which func(n int) bool) {
 	var n atomic.Int64
 	c.Nodes[0].AddHook(hook(func(cmd redis.Cmder, send func() error) error {
-		called := cmd.Name()
-		if strings.EqualFold(called, "EVALSHA") {
-			called = scriptName(cmd.Args()[1].(string))
-		}
-		if strings.EqualFold(called, name) && which(int(n.Add(1))) {
+		if calls(cmd, name) && which(int(n.Add(1))) {
 			cmd.SetErr(errConnectionLost)
 			return errConnectionLost
 		}

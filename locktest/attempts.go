@@ -133,3 +133,8 @@ func turnHint(all []attempt, ttl time.Duration, blocking bool) string {
 	}
 	return ""
 }
+
+// byWallClock reports whether the attempt's lease has a deadline on the client's wall clock.
+func (a attempt) byWallClock() bool {
+	return a.Lease != nil && a.Lease.Deadline > 0 && !a.Lease.Monotonic
+}

@@ -80,7 +80,7 @@ func TestInvalidSubjectsAreReported(t *testing.T) {
 		"waits":          {"conduct by deadlock", "will never come (in github.com/lockstorm/lockstorm/locktest_test.init.func", ", broken_test.go:"},
 	} {
 		t.Run(scene, func(t *testing.T) {
-			p := play(t, scene, t.TempDir(), "-test.timeout=10m")
+			p := play(t, scene, t.TempDir(), "-test.short", "-test.timeout=10m")
 			if p.passed {
 				t.Errorf("it passes:\n%s", p.out)
 			}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/lockstorm/lockstorm/internal/crash"
 	"github.com/lockstorm/lockstorm/internal/entropy"
-	"github.com/lockstorm/lockstorm/internal/goroutines"
-	"github.com/lockstorm/lockstorm/internal/guest"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
@@ -39,7 +39,7 @@ func Check(ctx context.Context, subject Subject, o Options) (*Result, error) {
 		return nil, err
 	case subject == nil:
 		return nil, errNoSubject
-	case goroutines.Bubble() != "":
+	case crash.Bubble() != "":
 		return nil, errBubble
 	}
 	select {
@@ -51,7 +51,7 @@ func Check(ctx context.Context, subject Subject, o Options) (*Result, error) {
 	l := lock{name: "locktest.Check", make: subject, Options: o}
 	defer entropy.Unseed()
 	defer l.register()()
-	s, err := newSession(l, worker.NewPool(guest.Bed{Testbed: sim.New(), Seeds: true}, nil, 1), 1)
+	s, err := newSession(l, worker.NewPool(sim.Guest{Testbed: sim.New(), Seeds: true}, nil, 1), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,9 @@ func (s *session) all(ctx context.Context) (*Result, error) {
 			return r, err
 		}
 		r.add(f)
+	}
+	if s.Replay != "" && r.Trials == 0 {
+		return r, fmt.Errorf("%w %q under %s", ErrNoTrial, s.Replay, strings.Join(s.plan.Faults(), ", "))
 	}
 	return r, nil
 }

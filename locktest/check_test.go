@@ -3,8 +3,10 @@ package locktest_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,6 +23,32 @@ func TestCheckRestoresTheReaderOfAProgram(t *testing.T) {
 	}
 	if out, err := exec.CommandContext(t.Context(), program).CombinedOutput(); err != nil {
 		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// Options.Replay runs one trial: one that a flaw names shows that flaw again. A trial that does not exist is
+// an error.
+func TestCheckRunsOneTrialByItsName(t *testing.T) {
+	o := locktest.Options{Faults: []string{"client-pause"}, Trials: -1, Short: true}
+	all, err := locktest.Check(t.Context(), bareDelete, o)
+	if err != nil || all.Faults[0].Violation == nil {
+		t.Fatalf("%v, %v: want a violation", all, err)
+	}
+	for _, want := range all.Faults[0].Violation.Flaws {
+		o.Replay = want.Replay
+		one, err := locktest.Check(t.Context(), bareDelete, o)
+		if err != nil || one.Trials != 1 || one.Faults[0].Violation == nil {
+			t.Errorf("%s: %+v, %v: want one violated trial", want.Replay, one, err)
+			continue
+		}
+		v := one.Faults[0].Violation
+		if v.Story == "" || !slices.ContainsFunc(v.Flaws, func(f locktest.Flaw) bool { return f.String() == want.String() }) {
+			t.Errorf("%s shows %v, want %v, with a story", want.Replay, v.Flaws, want)
+		}
+	}
+	o.Replay = "mutex/nowhere-1of2"
+	if _, err := locktest.Check(t.Context(), bareDelete, o); !errors.Is(err, locktest.ErrNoTrial) {
+		t.Errorf("got %v, want %v", err, locktest.ErrNoTrial)
 	}
 }
 

@@ -23,6 +23,9 @@ import (
 // fault tests the lock under a fault. The error is ctx's, or says why the fault's trials could not be
 // planned or run.
 func (s *session) fault(ctx context.Context, fault string) (FaultResult, error) {
+	if s.Replay != "" {
+		return s.only(ctx, fault)
+	}
 	f := FaultResult{Fault: fault}
 	end := s.share()
 	specs, lack, err := s.plan.Trials(fault)
@@ -93,7 +96,7 @@ func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 		decided = decided || t.Decided()
 		for _, flaw := range t.Flaws {
 			if flaw.Kind == locks.Limit {
-				limits.add(flaw)
+				limits.add(flaw, t)
 				f.example(flaw, t)
 			}
 		}
@@ -155,7 +158,7 @@ func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
 	for _, t := range trials {
 		for _, f := range t.Flaws {
 			if f.Kind == "" {
-				all.add(f)
+				all.add(f, t)
 			}
 		}
 	}
@@ -170,9 +173,9 @@ func flawsOf(trials []trial.Result, worst trial.Result) []Flaw {
 // SameAs and Saved say where the story is.
 func (s *session) counterexample(ctx context.Context, worst trial.Result, f FaultResult) (*Violation, error) {
 	v := f.Violation
-	v.Seed, v.Replay, v.spec = s.Seed, worst.Spec.Workload+"/"+number(worst.Spec), worst.Spec
+	v.Seed, v.Replay, v.spec = s.Seed, replayOf(worst.Spec), worst.Spec
 	flaw := worstFlaw(worst)
-	v.Title = fmt.Sprintf("the lock breaks what it promises: %s (%s)", v.Flaws[0], checker.Cause(flaw.Cause).Meaning())
+	v.Title = titleOf(v.Flaws[0])
 	if same, ok := s.reportedAs(flaw); ok {
 		v.SameAs, v.Saved = same.fault, same.saved
 		return v, nil
@@ -181,8 +184,15 @@ func (s *session) counterexample(ctx context.Context, worst trial.Result, f Faul
 	return v, s.minimize(ctx, v, worst)
 }
 
+func titleOf(f Flaw) string {
+	return fmt.Sprintf("the lock breaks what it promises: %s (%s)", f, checker.Cause(f.Cause).Meaning())
+}
+
 // number identifies a trial among the trials of its fault and workload.
 func number(s trial.Spec) string { return cmp.Or(s.Schedule, strconv.Itoa(s.Trial)) }
+
+// replayOf names a trial for Options.Replay and -lockstorm.replay.
+func replayOf(s trial.Spec) string { return s.Workload + "/" + number(s) }
 
 // minimize shrinks the trial and gives v the story of the smallest trial found. If the trial cannot be
 // shrunk, v says why and has the story of the trial itself.

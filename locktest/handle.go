@@ -22,10 +22,11 @@ var (
 
 // handle is a client's handle on a named lock. It keeps the Held of each grant until Unlock.
 type handle struct {
-	acquire   Acquire
-	key       string
-	ttl       time.Duration
-	wallClock bool
+	acquire Acquire
+	key     string
+	ttl     time.Duration
+	// monotonic: a deadline that does not show its clock is of the monotonic clock.
+	monotonic bool
 
 	mu   sync.Mutex
 	held []grant // the latest grant is last
@@ -56,11 +57,14 @@ func (h *handle) TryLock(ctx context.Context) (locks.Lease, error) {
 }
 
 // lease returns what the holder knows of its lease: token, fencing token, deadline, and the channel
-// that reports a loss.
+// that reports a loss. A deadline in the time zone of Client.Now is of that clock, and one with a
+// monotonic reading is of time.Now, which has such readings outside of bubbles. For any other deadline
+// the options say which clock it is of.
 func (h *handle) lease(held Held) locks.Lease {
 	l := locks.Lease{Token: held.Token, Fence: held.Fence, LostC: held.Lost}
 	if held.Until != nil {
-		l.Deadline, l.Monotonic = held.Until(), !h.wallClock
+		l.Deadline = held.Until()
+		l.Monotonic = l.Deadline.Location() != wallZone && (h.monotonic || l.Deadline != l.Deadline.Round(0))
 	}
 	return l
 }

@@ -42,7 +42,7 @@ func (r *Result) limitLines(command func(fault, replay string) string) []string 
 			i := slices.IndexFunc(limits, func(l limit) bool { return l.why == why })
 			if i < 0 {
 				i = len(limits)
-				limits = append(limits, limit{why: why, trial: command(f.Fault, spec.Workload+"/"+number(spec))})
+				limits = append(limits, limit{why: why, trial: command(f.Fault, replayOf(spec))})
 			}
 			limits[i].names = append(limits[i].names, key.String())
 		}

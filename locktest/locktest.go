@@ -43,9 +43,10 @@ type Held struct {
 	// is nil, ErrNotHeld, or any other error if the outcome is unknown.
 	Extend func(ctx context.Context) error
 	// Until returns the claimed end of the caller's hold. The test calls Until after each
-	// successful Acquire and Extend, and the client stops at that instant. The instant is a reading
-	// of the clock time.Now or, with the option WallClock, of Client.Now. The zero time claims
-	// nothing.
+	// successful Acquire and Extend, and the client stops at that instant. An instant computed
+	// from one of Client.Now, by Time.Add and the like, is of that clock. Any other instant is of
+	// time.Now, or with the option WallClock and without Monotonic, of Client.Now. The zero time
+	// claims nothing.
 	Until func() time.Time
 	// Lost is closed when the lock learns that it lost its lease. The client then stops. A client
 	// that waits in another call, for example for a second lock, counts as informed. A frozen
@@ -73,7 +74,8 @@ type Client struct {
 	// watchdog, has to stop when Context ends.
 	Context context.Context
 	// Now is the process's wall clock. The fault client-skew sets this clock wrong; time.Now is
-	// never wrong. Locks that read Now declare the option WallClock.
+	// never wrong. Locks that read Now declare the option WallClock. Its instants
+	// have no monotonic reading, and a time zone of their own, which is UTC.
 	Now func() time.Time
 	// Rand has random bytes that depend only on the trial's seed. crypto/rand draws from that seed
 	// too. math/rand does so in the processes of Run; in Check and Recipe it does so only under
@@ -82,6 +84,7 @@ type Client struct {
 
 	read  Acquire
 	reads bool // Readers was called
+	of    *locks.Client
 }
 
 // Cleanup calls f when the client process ends, in a goroutine of its own. Use f to close the Redis
@@ -103,12 +106,16 @@ const noPort = 66379
 // wrongAddress is part of the error of Client.Dial for an address that is not in Client.Addrs.
 const wrongAddress = "expected one of Client.Addrs"
 
+// wallZone is the time zone of Client.Now. It tells the instants of that clock from others.
+var wallZone = time.FixedZone("UTC", 0)
+
 // newClient returns the subject's view of a client process. Its addresses have invalid ports, so a
 // Redis client without Dial fails at once and reaches no real Redis. The hosts are IP addresses,
 // because go-redis resolves names, and a bubble's clock stands still during name resolution.
 func newClient(c *locks.Client) *Client {
 	names := map[string]string{}
-	v := &Client{ID: c.ID, Context: c.Context, Now: c.Now, Rand: c.Rand}
+	v := &Client{ID: c.ID, Context: c.Context, Rand: c.Rand, of: c}
+	v.Now = func() time.Time { return c.Now().In(wallZone) }
 	for i, addr := range c.Addrs {
 		name := fmt.Sprintf("192.0.2.%d:%d", i+1, noPort)
 		v.Addrs, names[name] = append(v.Addrs, name), addr

@@ -41,6 +41,10 @@ type Options struct {
 	// budget cuts off. Shrinking takes up to a quarter of the budget in addition. Run lowers a
 	// larger budget to 45 % of the time left until the test's deadline (go test -timeout).
 	Budget time.Duration
+	// Replay names the only trial to run: WORKLOAD/SCHEDULE or WORKLOAD/NUMBER, as Flaw.Replay and
+	// Violation.Replay do. The trial is not shrunk. It is an error (ErrNoTrial) if none of Faults has
+	// such a trial. "" = all trials. In Run the flag -lockstorm.replay takes precedence.
+	Replay string
 	// Short runs, of the named trials, the quarter that taught most of other locks, and at most one random trial per fault and
 	// workload. Run sets Short under go test -short.
 	Short bool
@@ -56,9 +60,11 @@ type Options struct {
 	// Blocking: Acquire waits while somebody else has the lock, until it gets the lock, gives up
 	// (ErrBusy), or ctx ends. Without any fault it returns within TTL/20 of ctx's end.
 	Blocking bool
-	// WallClock: the lock reads Client.Now, and Held.Until is an instant of that clock. The default
-	// faults then include client-skew.
+	// WallClock: the lock reads Client.Now. The default faults then include client-skew. Held.Until is
+	// an instant of that clock, unless Monotonic is set.
 	WallClock bool
+	// Monotonic: Held.Until is an instant of time.Now although the lock reads Client.Now (WallClock).
+	Monotonic bool
 }
 
 // An Option changes the options of Run or Recipe. Functions like RequireFencing are Options
@@ -106,6 +112,10 @@ func Reentrant(o *Options) { o.Reentrant = true }
 // Blocking says that Acquire waits while somebody else has the lock (Options.Blocking).
 func Blocking(o *Options) { o.Blocking = true }
 
+// Monotonic says that Held.Until is an instant of time.Now although the lock reads Client.Now
+// (Options.Monotonic).
+func Monotonic(o *Options) { o.Monotonic = true }
+
 // WallClock says that the lock reads Client.Now (Options.WallClock). The default faults then include
 // client-skew.
 func WallClock(o *Options) { o.WallClock = true }
@@ -116,6 +126,7 @@ var (
 	_ Option = Reentrant
 	_ Option = Blocking
 	_ Option = WallClock
+	_ Option = Monotonic
 )
 
 // The defaults of fields of Options that are 0.

@@ -26,6 +26,7 @@ func TestAnOptionSetsItsField(t *testing.T) {
 		"RequireFencing": {locktest.RequireFencing, locktest.Options{Fencing: true}},
 		"Reentrant":      {locktest.Reentrant, locktest.Options{Reentrant: true}},
 		"Blocking":       {locktest.Blocking, locktest.Options{Blocking: true}},
+		"Monotonic":      {locktest.Monotonic, locktest.Options{Monotonic: true}},
 		"WallClock":      {locktest.WallClock, locktest.Options{WallClock: true}},
 	} {
 		var got locktest.Options

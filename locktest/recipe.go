@@ -6,9 +6,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/crash"
 	"github.com/lockstorm/lockstorm/internal/entropy"
-	"github.com/lockstorm/lockstorm/internal/goroutines"
-	"github.com/lockstorm/lockstorm/internal/guest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial/worker"
@@ -58,14 +57,14 @@ func (l lock) traits() (traits, error) {
 		return traits{}, err
 	case l.make == nil:
 		return traits{}, errNoSubject
-	case goroutines.Bubble() != "":
+	case crash.Bubble() != "":
 		return traits{}, errBubble
 	}
 	checking <- struct{}{}
 	defer func() { <-checking }()
 	defer entropy.Unseed()
 	defer l.register()()
-	s, err := newSession(l, worker.NewPool(guest.Bed{Testbed: sim.New(), Seeds: true}, nil, 1), 1)
+	s, err := newSession(l, worker.NewPool(sim.Guest{Testbed: sim.New(), Seeds: true}, nil, 1), 1)
 	if err != nil {
 		return traits{}, err
 	}

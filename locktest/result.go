@@ -118,6 +118,10 @@ type Flaw struct {
 	// Forever: nobody could ever have acquired the lock again.
 	Forever bool
 	Trials  int // number of trials that showed the flaw
+	// Replay names the smallest trial that showed the flaw, for Options.Replay and
+	// -lockstorm.replay.
+	Replay string
+	size   int // of that trial
 }
 
 // String returns the flaw as "exclusion by foreign-delete".
@@ -234,11 +238,14 @@ type tally struct {
 	flaws []Flaw
 }
 
-func (t *tally) add(f trial.Flaw) {
+func (t *tally) add(f trial.Flaw, by trial.Result) {
 	i := slices.IndexFunc(t.flaws, func(o Flaw) bool { return o.Oracle == f.Oracle && o.Cause == f.Cause })
 	if i < 0 {
 		i = len(t.flaws)
 		t.flaws = append(t.flaws, Flaw{Oracle: f.Oracle, Cause: f.Cause})
+	}
+	if size := by.Ops + by.Commands; t.flaws[i].Replay == "" || size < t.flaws[i].size {
+		t.flaws[i].Replay, t.flaws[i].size = replayOf(by.Spec), size
 	}
 	t.flaws[i].Trials++
 	t.flaws[i].Forever = t.flaws[i].Forever || f.Forever

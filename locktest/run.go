@@ -17,9 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/goroutines"
-	"github.com/lockstorm/lockstorm/internal/guest"
-	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/internal/crash"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial/worker"
@@ -48,14 +46,14 @@ func Run(t *testing.T, subject Subject, options ...Option) {
 	switch {
 	case subject == nil:
 		t.Fatal(errNoSubject)
-	case goroutines.Bubble() != "":
+	case crash.Bubble() != "":
 		t.Fatal(errBubble)
 	}
 	var o Options
 	for _, set := range options {
 		set(&o)
 	}
-	o.Seed = seed(o)
+	o.Seed, o.Replay = seed(o), cmp.Or(*replayFlag, o.Replay)
 	o.short()
 	o, err := o.filled()
 	if err != nil {
@@ -71,7 +69,7 @@ func Run(t *testing.T, subject Subject, options ...Option) {
 	}
 	defer claim(l.name)()
 	defer l.register()()
-	r := &runner{t: t, dir: testdata(t.Name(), call), replay: *replayFlag, tests: map[string]string{}}
+	r := &runner{t: t, dir: testdata(t.Name(), call), replay: o.Replay, tests: map[string]string{}}
 	if r.session, err = r.processes(l, call); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +87,7 @@ type runner struct {
 	t       *testing.T
 	session *session
 	dir     string // the directory of saved trials
-	replay  string // the flag -lockstorm.replay
+	replay  string // Options.Replay, or the flag -lockstorm.replay
 	// replayed: the trial that replay names has run.
 	replayed bool
 	saved    []rerunTrial
@@ -281,13 +279,13 @@ func (r *runner) commandFor(fault, replay string) string {
 
 // command returns a command line with flags of go test and flags of the tests.
 func command(gotest, flags []string) string {
-	return shell.Join(slices.Concat([]string{"go", "test"}, gotest, []string{packagePath()}, flags, ownFlags())...)
+	return wording.Command(slices.Concat([]string{"go", "test"}, gotest, []string{packagePath()}, flags, ownFlags())...)
 }
 
 // serve runs trials for the process that started this one. It then ends this process.
 func (l lock) serve() {
 	l.register()
-	if err := worker.Serve(context.Background(), guest.Bed{Testbed: sim.New()}); err != nil {
+	if err := worker.Serve(context.Background(), sim.Guest{Testbed: sim.New()}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -49,7 +49,7 @@ func save(dir string, v *Violation, test string) (string, error) {
 	for n := 2; exists(path); n++ {
 		path = filepath.Join(dir, filename(fmt.Sprintf("%s-%d.json", name, n)))
 	}
-	return path, jsonfile.Write(path, saved{trial.Format, test, v.Flaws[0].String(), v.spec})
+	return path, packed.WriteJSON(path, saved{trial.Format, test, v.Flaws[0].String(), v.spec})
 }
 
 func exists(path string) bool {
@@ -60,7 +60,7 @@ func exists(path string) bool {
 // load reads a saved trial, with the session's lock as the lock to test.
 func (s *session) load(path string) (trial.Spec, error) {
 	var file saved
-	if err := jsonfile.Read(path, &file); err != nil {
+	if err := packed.ReadJSON(path, &file); err != nil {
 		return file.Spec, fmt.Errorf("locktest: %w", err)
 	}
 	if file.Format > trial.Format {
@@ -188,7 +188,7 @@ func (r *runner) savedHold(ctx context.Context, t *testing.T, fault string, resu
 	return held
 }
 
-// named returns the trial that -lockstorm.replay names; nil = the trial is not one of this fault.
+// named returns the trial that r.replay names; nil = the trial is not one of this fault.
 func (r *runner) named(fault string) (*trial.Spec, error) {
 	if strings.HasSuffix(r.replay, ".json") {
 		spec, err := r.session.load(r.replay)
@@ -197,19 +197,7 @@ func (r *runner) named(fault string) (*trial.Spec, error) {
 		}
 		return &spec, r.session.suits(r.replay, spec)
 	}
-	specs, _, err := r.session.plan.Trials(fault)
-	if err != nil {
-		return nil, fmt.Errorf("locktest: %w", err)
-	}
-	for _, p := range r.session.probes {
-		specs = append(specs, p.Spec)
-	}
-	for _, spec := range specs {
-		if spec.Fault == fault && spec.Workload+"/"+number(spec) == r.replay {
-			return &spec, nil
-		}
-	}
-	return nil, nil
+	return r.session.named(fault)
 }
 
 // keep copies a violated trial's evidence to the test's artifacts if -artifacts is set. It returns

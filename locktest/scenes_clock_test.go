@@ -22,6 +22,16 @@ func untilByWallClock(c *locktest.Client) (locktest.Acquire, error) {
 	}, err
 }
 
+// untilBesideWallClock is a correct lock with a deadline on the monotonic clock. It reads the wall clock
+// too, as for a log.
+func untilBesideWallClock(c *locktest.Client) (locktest.Acquire, error) {
+	acquire, err := until(0)(c)
+	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
+		c.Now()
+		return acquire(ctx, key, ttl)
+	}, err
+}
+
 // takeEnded takes the lock unless the key's value, the end of the present lease, is later than
 // ARGV[1], the caller's time. ARGV[2] is the end of the new lease, ARGV[3] its length. Times are in
 // milliseconds.

@@ -44,6 +44,10 @@ var scenes = map[string]func(t *testing.T){
 	"untilByWallClock": func(t *testing.T) {
 		locktest.Run(t, untilByWallClock, few("none", "client-skew"), locktest.WallClock)
 	},
+	"untilUndeclared": func(t *testing.T) { locktest.Run(t, untilByWallClock, few("none", "client-skew")) },
+	"untilBesideWallClock": func(t *testing.T) {
+		locktest.Run(t, untilBesideWallClock, few("none", "client-skew"), locktest.WallClock, locktest.Monotonic)
+	},
 	"byWallClock":    func(t *testing.T) { locktest.Run(t, byWallClock, few("none", "client-skew"), locktest.WallClock) },
 	"untilOfNoLease": func(t *testing.T) { locktest.Run(t, untilOfNoLease, few("none")) },
 	"panics":         func(t *testing.T) { locktest.Run(t, panics, few("none", "script-flush")) },
@@ -78,9 +82,6 @@ var scenes = map[string]func(t *testing.T){
 	"flagged": func(t *testing.T) { locktest.Run(t, flagged, few("none")) },
 	"redigo": func(t *testing.T) {
 		locktest.Run(t, onRedigo, few("none", "client-pause", "lost-reply", "client-crash"))
-	},
-	"rueidis": func(t *testing.T) {
-		locktest.Run(t, onRueidis, few("none", "client-pause", "lost-reply", "client-crash"))
 	},
 	"elsewhere": func(t *testing.T) { locktest.Run(t, elsewhere, few("none")) },
 	"inMemory":  func(t *testing.T) { locktest.Run(t, inMemory, few("none", "delay")) },

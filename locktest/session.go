@@ -99,6 +99,7 @@ func (s *session) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("locktest: %w", err)
 	}
+	specs = s.probesOf(specs)
 	done, err := s.run(ctx, specs, true, s.deadline)
 	if err != nil {
 		return err
@@ -213,7 +214,7 @@ func (s *session) lookAs(ctx context.Context, as traits, workload string) (found
 // lookForRenewals finds out whether the lock renews its lease by itself although no option promises
 // that. It runs a fault-free trial with long work, whose verdicts do not count.
 func (s *session) lookForRenewals(ctx context.Context) error {
-	if s.Renews || s.traits.readWrite {
+	if s.Renews || s.traits.readWrite || s.Replay != "" {
 		return nil
 	}
 	id := s.traits.id(s.name)
@@ -242,6 +243,9 @@ func (s *session) lookForRenewals(ctx context.Context) error {
 func (s *session) hints() (hints []string) {
 	if s.renewing {
 		hints = append(hints, "the lock renews its lease while it is held: with the option PromiseRenewal, a lease that ends under its holder is no limit but a failure")
+	}
+	if !s.WallClock && slices.ContainsFunc(s.attempts, attempt.byWallClock) {
+		hints = append(hints, "the lock's Held.Until is an instant of Client.Now: with the option WallClock, the fault client-skew is among the default faults")
 	}
 	if hint := turnHint(s.attempts, s.TTL, s.Blocking); hint != "" && !s.traits.readWrite {
 		hints = append(hints, hint)

@@ -111,7 +111,7 @@ func (l lock) bind(t traits, c *locks.Client) (locks.Maker, error) {
 }
 
 func (l lock) handle(acquire Acquire, key string, ttl time.Duration) locks.Lock {
-	h := &handle{acquire: acquire, key: key, ttl: ttl, wallClock: l.WallClock}
+	h := &handle{acquire: acquire, key: key, ttl: ttl, monotonic: l.Monotonic || !l.WallClock}
 	if l.Blocking {
 		return blockingHandle{h}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -194,7 +193,7 @@ func (w *triggerWait) last() (testbed.Hit, bool) {
 
 // sleepUntil waits for an instant of the history's clock.
 func sleepUntil(ctx context.Context, env testbed.Env, at time.Duration) error {
-	return sleep.For(ctx, at-env.Now())
+	return testbed.Sleep(ctx, at-env.Now())
 }
 
 // linkFault returns the inject of a fault that applies do to each of its links. The proof is the

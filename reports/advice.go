@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -75,7 +75,7 @@ func (r result) advise(recipe string, faults []string) advice {
 	var cells []campaign.Cell
 	struck := false
 	for _, fault := range faults {
-		if c, ok := cell.Of(r.Matrix, recipe, fault); ok {
+		if c, ok := plots.CellOf(r.Matrix, recipe, fault); ok {
 			cells = append(cells, c)
 			a.count(c)
 			if fault != nemesis.Undisturbed().Name {

@@ -9,7 +9,6 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // answerWords has the words and the style class of each answer. A sentence begins with Words.
@@ -250,5 +249,5 @@ func doesWords(summary string) string {
 	for i, step := range strings.Split(summary, " · ") {
 		all = append(all, recipeSteps[min(i, len(recipeSteps)-1)]+": "+step)
 	}
-	return prose.Sentence(strings.Join(all, "; "))
+	return wording.Sentence(strings.Join(all, "; "))
 }

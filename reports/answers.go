@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
+	"github.com/lockstorm/lockstorm/reports/plots"
 )
 
 // Answers writes in a few lines which locks of a campaign to use, with the answers of report.html.
@@ -44,7 +44,7 @@ func NotRun(c campaign.Stored) (names []string) {
 // answersOf returns the answers of a campaign, best first.
 func answersOf(c campaign.Stored) ([]adviceRow, result) {
 	r := result{Info: c.Info, Matrix: c.Matrix, Trials: c.Trials, Glossary: registries()}
-	recipes, faults := cell.Axes(r.Matrix)
+	recipes, faults := plots.CellAxes(r.Matrix)
 	var rows []viewRow
 	for _, recipe := range recipes {
 		row, _ := r.row(recipe, faults)

@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -30,12 +29,14 @@ const (
 	Removed Direction = "removed"
 )
 
-// ChangedFlaw is a flaw that only one of two campaigns showed in a cell.
+// ChangedFlaw is a flaw that only one of two campaigns showed in a cell. A flaw that both showed, but with
+// another Kind or only once for ever, is two flaws here.
 type ChangedFlaw struct {
-	Oracle string     `json:"oracle"`
-	Cause  string     `json:"cause"`
-	Kind   locks.Kind `json:"kind"`   // bug, limit, or empty: the recipe does not declare it
-	Replay string     `json:"replay"` // the command line that replays the flaw; "" if none is known
+	Oracle  string     `json:"oracle"`
+	Cause   string     `json:"cause"`
+	Kind    locks.Kind `json:"kind"` // bug, limit, or empty: the recipe does not declare it
+	Forever bool       `json:"forever,omitempty"`
+	Replay  string     `json:"replay"` // the command line that replays the flaw; "" if none is known
 }
 
 // Change is a cell that differs between two campaigns.
@@ -69,12 +70,12 @@ type Changes struct {
 func Compare(before, after campaign.Stored) Changes {
 	all := Changes{Schema: 1, Before: before.Dir, After: after.Dir, Cells: []Change{}}
 	old, now := before.ShownFlaws(), after.ShownFlaws()
-	recipes, faults := cell.Axes(campaign.Matrix{Cells: slices.Concat(before.Matrix.Cells, after.Matrix.Cells)})
+	recipes, faults := plots.CellAxes(campaign.Matrix{Cells: slices.Concat(before.Matrix.Cells, after.Matrix.Cells)})
 	slices.Sort(recipes)
 	for _, recipe := range recipes {
 		for _, fault := range faults {
-			a, inA := cell.Of(before.Matrix, recipe, fault)
-			b, inB := cell.Of(after.Matrix, recipe, fault)
+			a, inA := plots.CellOf(before.Matrix, recipe, fault)
+			b, inB := plots.CellOf(after.Matrix, recipe, fault)
 			c := Change{Lock: recipe, Fault: fault}
 			switch {
 			case !inA && !inB:
@@ -111,11 +112,10 @@ func Compare(before, after campaign.Stored) Changes {
 // onlyIn lists the flaws of cell c that the other cell lacks.
 func onlyIn(c, other campaign.Cell, shown []campaign.ShownFlaw) (flaws []ChangedFlaw) {
 	for _, f := range c.Flaws {
-		same := func(g trial.Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause }
-		if slices.ContainsFunc(other.Flaws, same) || slices.ContainsFunc(flaws, func(g ChangedFlaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause }) {
+		if slices.Contains(other.Flaws, f) || slices.ContainsFunc(flaws, func(g ChangedFlaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause }) {
 			continue
 		}
-		x := ChangedFlaw{Oracle: f.Oracle, Cause: f.Cause, Kind: f.Kind}
+		x := ChangedFlaw{Oracle: f.Oracle, Cause: f.Cause, Kind: f.Kind, Forever: f.Forever}
 		if i := slices.IndexFunc(shown, func(s campaign.ShownFlaw) bool {
 			return s.Lock == c.Lock && s.Fault == c.Fault && s.Oracle == f.Oracle && s.Cause == f.Cause
 		}); i >= 0 {
@@ -132,7 +132,7 @@ func direction(a, b campaign.Cell, c Change) Direction {
 	was, is := severity(a), severity(b)
 	switch {
 	case was < 0 || is < 0: // an untested or undecided cell is neither better nor worse
-		if plainVerdict(a) == plainVerdict(b) {
+		if plainVerdict(a) == plainVerdict(b) && len(c.New)+len(c.Gone) == 0 {
 			return ""
 		}
 		return Other
@@ -175,7 +175,7 @@ func severity(c campaign.Cell) int {
 	case c.Verdict == trial.Violated:
 		rank = 6
 	}
-	if cell.BlockedByBug(c) {
+	if plots.BlockedByBug(c) {
 		rank++
 	}
 	if undeclared(c) {
@@ -238,14 +238,18 @@ func WriteChanges(w io.Writer, c Changes, before, after campaign.Stored, s Scree
 				side.word = "not shown"
 			}
 			for _, f := range side.flaws {
-				line("    ", fmt.Sprintf("%s: %s by %s, %s", side.word, f.Oracle, f.Cause, KindWords(x.Lock, f.Kind)))
+				words := fmt.Sprintf("%s: %s by %s, %s", side.word, f.Oracle, f.Cause, KindWords(x.Lock, f.Kind))
+				if f.Forever {
+					words += ", for ever"
+				}
+				line("    ", words)
 				if f.Replay != "" && side.word == "new" {
 					const indent = "      "
 					width := s.Width
 					if width > 0 {
 						width = max(1, width-len(indent))
 					}
-					lines := shell.Lines(shell.As(f.Replay, s.Program), "  ", width)
+					lines := wording.CommandLines(wording.As(f.Replay, s.Program), "  ", width)
 					b.WriteString(indent + strings.ReplaceAll(lines, "\n", "\n"+indent) + "\n")
 				}
 			}

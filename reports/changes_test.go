@@ -7,7 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -70,6 +70,38 @@ func TestChangesAreToldWorstFirst(t *testing.T) {
 			if n := len([]rune(line)) - 1; s.Width > 0 && n > s.Width {
 				t.Errorf("a line has %d columns: %s", n, line)
 			}
+		}
+	}
+}
+
+// A cell that was violated before changes if a flaw that it showed then is now of another kind, or is now
+// for ever.
+func TestAFlawOfAnotherWeightIsAChange(t *testing.T) {
+	before := oneRelease("store/a", 2, map[string][]string{
+		"kind": {"exclusion race bug", "ownership race bug"}, "forever": {"exclusion race bug", "liveness no-expiry bug"}, "same": {"exclusion race bug"},
+	})
+	after := oneRelease("store/b", 2, map[string][]string{
+		"kind": {"exclusion race bug", "ownership race limit"}, "forever": {"exclusion race bug", "liveness no-expiry bug"}, "same": {"exclusion race bug"},
+	})
+	for i, c := range after.Matrix.Cells {
+		if c.Lock == "forever" {
+			after.Matrix.Cells[i].Flaws[1].Forever = true
+		}
+	}
+	c := Compare(before, after)
+	if len(c.Cells) != 2 || c.Same != 1 {
+		t.Fatalf("%d the same, changes %+v; want 1 and those of kind and forever", c.Same, c.Cells)
+	}
+	var b bytes.Buffer
+	if err := WriteChanges(&b, c, before, after, Screen{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"new: ownership by race, declared limit\n", "gone: ownership by race, declared bug\n",
+		"new: liveness by no-expiry, declared bug, for ever\n", "gone: liveness by no-expiry, declared bug\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("it should say %q:\n%s", want, b.String())
 		}
 	}
 }

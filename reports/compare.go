@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -27,7 +27,7 @@ func SideBySide(w io.Writer, all ...campaign.Stored) error {
 		b.WriteString("\n")
 		joint.Cells = append(joint.Cells, s.Matrix.Cells...)
 	}
-	recipes, faults := cell.Axes(joint)
+	recipes, faults := plots.CellAxes(joint)
 	slices.Sort(recipes)
 	b.WriteString("\n| recipe |")
 	for _, f := range faults {
@@ -54,7 +54,7 @@ func SideBySide(w io.Writer, all ...campaign.Stored) error {
 func together(all []campaign.Stored, recipe, fault string) string {
 	var words, said []string
 	for _, s := range all {
-		c, ok := cell.Of(s.Matrix, recipe, fault)
+		c, ok := plots.CellOf(s.Matrix, recipe, fault)
 		if !ok {
 			words = append(words, "·")
 			continue
@@ -85,7 +85,7 @@ func differing(all []campaign.Stored, recipe, fault string) (lines []string) {
 	var order []flaw
 	var have []int
 	for i, s := range all {
-		c, ok := cell.Of(s.Matrix, recipe, fault)
+		c, ok := plots.CellOf(s.Matrix, recipe, fault)
 		if !ok || c.Verdict == trial.NotSupported {
 			continue
 		}

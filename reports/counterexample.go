@@ -9,10 +9,9 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/packed"
-	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -31,7 +30,7 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 		fmt.Fprintf(&b, "**Not declared: %s.**\n\n", strings.Join(some, ", "))
 	}
 	if origin != "" {
-		fmt.Fprintf(&b, "%s\n\n", prose.Sentence(origin))
+		fmt.Fprintf(&b, "%s\n\n", wording.Sentence(origin))
 	}
 	if kept.Minimal && kept.Timeline {
 		fmt.Fprintf(&b, "![Timeline](%s)\n\n", TimelineFile)
@@ -45,7 +44,7 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 		writeLog(&b, f, folder)
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", shell.Quote(folder), shell.Quote(folder))
+	fmt.Fprintf(&b, "## Look again\n\n```\nlockstorm replay %s\nlockstorm check %s\n```\n\n", wording.Quote(folder), wording.Quote(folder))
 	history := storedAs(folder, trial.HistoryFile)
 	fmt.Fprintf(&b, "Seed %d, %s of %s with %s on testbed %s (%s); %d operations, %d commands. The whole history is in [%s](%s)",
 		t.Spec.Seed, t.Spec.Title(), t.Spec.Lock, t.Spec.Workload, t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands,
@@ -63,7 +62,7 @@ func (g glossary) counterexample(t trial.Result, f story.Focus, folder, origin s
 func (g glossary) writeStory(b *strings.Builder, t trial.Result, f story.Focus, folder string, kept keptFiles) {
 	b.WriteString(story.Tell(f).Markdown())
 	if text := g.declaredWords(t, f.Finding); text != "" {
-		fmt.Fprintf(b, "> %s\n\n", prose.Escape(text))
+		fmt.Fprintf(b, "> %s\n\n", wording.Escape(text))
 	}
 	if kept.Timeline {
 		fmt.Fprintf(b, "![Timeline](%s)\n\n", TimelineFile)
@@ -77,7 +76,7 @@ func writeLog(b *strings.Builder, f story.Focus, folder string) {
 	b.WriteString("\n## In order\n\n" + story.Ordered + "\n\n| seconds | who | what |\n|---:|---|---|\n")
 	entries, more := story.Log(f)
 	for _, x := range entries {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", prose.Stamp(x.At), x.Who, prose.Cell(x.What))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", wording.Stamp(x.At), x.Who, wording.Cell(x.What))
 	}
 	if more > 0 {
 		fmt.Fprintf(b, "\n%d more in %s and %s.\n", more, storedAs(folder, trial.HistoryFile), storedAs(folder, trial.CommandsFile))
@@ -86,7 +85,7 @@ func writeLog(b *strings.Builder, f story.Focus, folder string) {
 
 // drawing returns the command that draws the named picture from a trial's folder.
 func drawing(folder, picture string) string {
-	return fmt.Sprintf("lockstorm check %s --timeline %s", shell.Quote(folder), picture)
+	return fmt.Sprintf("lockstorm check %s --timeline %s", wording.Quote(folder), picture)
 }
 
 // storedAs returns the file name under which a trial's folder has the file, compressed or not.
@@ -105,7 +104,7 @@ func trialTitle(t trial.Result) string {
 
 func verdictRows(b *strings.Builder, t trial.Result, v checker.Verdict) {
 	if len(v.Findings) == 0 {
-		fmt.Fprintf(b, "| %s | %s | | %s |\n", v.Oracle, v.Result, prose.Cell(v.Why))
+		fmt.Fprintf(b, "| %s | %s | | %s |\n", v.Oracle, v.Result, wording.Cell(v.Why))
 		return
 	}
 	shown, more := Listed(t, v)
@@ -114,7 +113,7 @@ func verdictRows(b *strings.Builder, t trial.Result, v checker.Verdict) {
 		if !Declared(t, v.Oracle, x.Cause) {
 			cause += " (not declared)"
 		}
-		fmt.Fprintf(b, "| %s | **%s** | %s | %s |\n", v.Oracle, v.Result, cause, prose.Cell(prose.Sentence(cmp.Or(story.Words.Summary(x), "no details"))))
+		fmt.Fprintf(b, "| %s | **%s** | %s | %s |\n", v.Oracle, v.Result, cause, wording.Cell(wording.Sentence(cmp.Or(story.Words.Summary(x), "no details"))))
 	}
 	if more > 0 {
 		fmt.Fprintf(b, "| | | | and %d more |\n", more)
@@ -128,7 +127,7 @@ func trialWords(t trial.Result) string {
 	for _, f := range t.Flaws {
 		c.Forever = c.Forever || f.Forever
 	}
-	words := cell.Words(c)
+	words := plots.CellWords(c)
 	for i, f := range t.OfProgram() {
 		joint := "; the clients' program: "
 		if i > 0 {
@@ -148,7 +147,7 @@ func (g glossary) declaredWords(t trial.Result, f story.Finding) string {
 		if !declared {
 			return "That is a flaw of the clients' program, which its workload does not declare."
 		}
-		return "That is a flaw of the clients' program. " + prose.Sentence(flaw.Why) + " (" + flaw.Source + ")"
+		return "That is a flaw of the clients' program. " + wording.Sentence(flaw.Why) + " (" + flaw.Source + ")"
 	}
 	if f.Kind == "" {
 		return fmt.Sprintf("The recipe declares no flaw that reads %q by %q: this was not expected.", f.Oracle, f.Cause)
@@ -159,7 +158,7 @@ func (g glossary) declaredWords(t trial.Result, f story.Finding) string {
 	}
 	text := "For this recipe that is " + what
 	if flaw, ok := g.declared(t, f); ok {
-		text += " " + prose.Sentence(flaw.Why)
+		text += " " + wording.Sentence(flaw.Why)
 		if flaw.Source != "" {
 			text += " (" + flaw.Source + ")"
 		}

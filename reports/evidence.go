@@ -10,7 +10,7 @@ import (
 	"html/template"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/reports/timeline"
@@ -98,7 +98,7 @@ func (e *evidence) note(c viewCell) error {
 func (e *evidence) add(c *cellDetail, d detail) error {
 	var remedies []sharedText
 	for _, p := range c.Story.Prevented {
-		remedies = append(remedies, e.share(prose.Sentence(p)))
+		remedies = append(remedies, e.share(wording.Sentence(p)))
 	}
 	text, err := piece("story", struct {
 		cellDetail

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 var packedEvidence = regexp.MustCompile(`(<script type="application/gzip;base64" id="evidence">)([^<]*)(</script>)`)
@@ -104,12 +104,12 @@ func TestPageHasEveryStoryAndPictureOnce(t *testing.T) {
 				t.Errorf("%s: its timeline is not in the data", c.Title)
 			}
 			for _, s := range c.Story.Steps {
-				if !strings.Contains(all.Stories[n]+page, prose.Instant(s.At)) { // in page: the story of an undeclared flaw
-					t.Errorf("%s: the story lacks the step at %s", c.Title, prose.Instant(s.At))
+				if !strings.Contains(all.Stories[n]+page, wording.Instant(s.At)) { // in page: the story of an undeclared flaw
+					t.Errorf("%s: the story lacks the step at %s", c.Title, wording.Instant(s.At))
 				}
 			}
 			for _, p := range c.Story.Prevented {
-				if n := strings.Count(page, ">"+string(withCode(prose.Sentence(p)))+"<"); n != 1 {
+				if n := strings.Count(page, ">"+string(withCode(wording.Sentence(p)))+"<"); n != 1 {
 					t.Errorf("%d times in the page, want once: %s", n, p)
 				}
 			}
@@ -127,7 +127,7 @@ func TestWhatIsNotDeclaredIsReadableWithoutScripts(t *testing.T) {
 	plain := string(packedEvidence.ReplaceAll(html, nil))
 	told := r.Details[cell.Dir].Story
 	for _, s := range told.Steps {
-		if want := string(withCode(prose.Sentence(s.Text))); !strings.Contains(plain, want) {
+		if want := string(withCode(wording.Sentence(s.Text))); !strings.Contains(plain, want) {
 			t.Errorf("the page itself lacks %s", want)
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
@@ -35,9 +33,9 @@ var pageScript string
 // types, such as pieces and pictures, whose texts are already escaped.
 var page = template.Must(template.Must(template.New(HTMLFile).Funcs(template.FuncMap{
 	"prose":        withCode,
-	"sentence":     prose.Sentence,
-	"instant":      prose.Instant,
-	"stamp":        prose.Stamp,
+	"sentence":     wording.Sentence,
+	"instant":      wording.Instant,
+	"stamp":        wording.Stamp,
 	"anchor":       anchor,
 	"plural":       plural,
 	"inFolder":     inFolder,
@@ -70,7 +68,7 @@ type pageRow struct {
 func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 	v := newView(r)
 	v.Plots, v.NotDrawn = drawn, notDrawn(drawn)
-	_, faults := cell.Axes(r.Matrix)
+	_, faults := plots.CellAxes(r.Matrix)
 	answers := r.adviceRows(v.Rows, faults)
 	place := map[string]int{}
 	var rows []pageRow

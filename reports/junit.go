@@ -11,8 +11,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -63,7 +62,7 @@ type junitMessage struct {
 func junit(r result) ([]byte, error) {
 	all := junitSuites{Name: "lockstorm"}
 	var total time.Duration
-	recipes, _ := cell.Axes(r.Matrix)
+	recipes, _ := plots.CellAxes(r.Matrix)
 	for _, recipe := range recipes {
 		s := junitSuite{Name: recipe}
 		var spent time.Duration
@@ -163,17 +162,17 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	}
 	switch {
 	case len(lines) > 0:
-		out.Failure = &junitMessage{Message: cell.Words(c) + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.failure(c), "\n"))}
+		out.Failure = &junitMessage{Message: plots.CellWords(c) + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.failure(c), "\n"))}
 	case c.Verdict == trial.Unknown:
 		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
 	case doubt != "" && r.Info.Config.Expect:
 		out.Error = &junitMessage{Message: doubt, Type: "unknown"}
 	case c.Verdict == trial.NotExercised && r.Info.Config.Expect:
-		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", cell.Words(c), c.Trials, wording.Plural(c.Trials, "trial")), Type: "not-exercised"}
+		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", plots.CellWords(c), c.Trials, wording.Plural(c.Trials, "trial")), Type: "not-exercised"}
 	case c.Verdict == trial.NotExercised || c.Verdict == trial.NotSupported:
-		out.Skipped = &junitMessage{Message: strings.TrimSuffix(cell.Words(c)+": "+prose.FirstLine(c.Why), ": ")}
+		out.Skipped = &junitMessage{Message: strings.TrimSuffix(plots.CellWords(c)+": "+wording.FirstLine(c.Why), ": ")}
 	}
-	text := cell.Words(c)
+	text := plots.CellWords(c)
 	if len(c.Causes) > 0 {
 		causes := slices.Clone(c.Causes)
 		text += " (" + strings.Join(causes, ", ") + ")"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -69,7 +69,7 @@ func (f *fared) add(t trial.Result) {
 		f.medians, f.p95s = append(f.medians, p.WaitMedian), append(f.p95s, p.WaitP95)
 	}
 	f.longest, f.bypasses = max(f.longest, p.WaitMax), max(f.bypasses, p.BypassesMax)
-	if cell.Shared(*p) {
+	if plots.Shared(*p) {
 		f.fairness = append(f.fairness, p.Jain)
 	}
 	f.losses.add(p.Losses, p.LossLagSum, p.LossLagMax)
@@ -86,13 +86,13 @@ func (f *fared) add(t trial.Result) {
 }
 
 // faredIn sums up the measurable trials of each cell.
-func faredIn(trials []trial.Result) map[cell.Key]*fared {
-	out := map[cell.Key]*fared{}
+func faredIn(trials []trial.Result) map[plots.CellKey]*fared {
+	out := map[plots.CellKey]*fared{}
 	for _, t := range trials {
-		if !cell.Measurable(t) {
+		if !plots.Measurable(t) {
 			continue
 		}
-		at := cell.Key{Lock: t.Spec.Lock, Fault: t.Spec.Fault}
+		at := plots.CellKey{Lock: t.Spec.Lock, Fault: t.Spec.Fault}
 		if out[at] == nil {
 			out[at] = &fared{}
 		}
@@ -203,16 +203,16 @@ type progressRow struct {
 }
 
 // progressTables returns the tables in the matrix's order; none if nothing was measured. All
-// figures of a recipe come from one workload (cell.ComparedIn), because figures of different
+// figures of a recipe come from one workload (plots.ComparedIn), because figures of different
 // workloads cannot be compared.
 func progressTables(recipes, faults []string, trials []trial.Result) []progressTable {
-	in := cell.ComparedIn(trials)
+	in := plots.ComparedIn(trials)
 	cells := faredIn(slices.DeleteFunc(slices.Clone(trials), func(t trial.Result) bool { return t.Spec.Workload != in[t.Spec.Lock] }))
 	var out []progressTable
 	for _, recipe := range recipes {
 		t := progressTable{Recipe: recipe, Workload: in[recipe], Gist: gist(cells, recipe, faults)}
 		for _, fault := range faults {
-			f := cells[cell.Key{Lock: recipe, Fault: fault}]
+			f := cells[plots.CellKey{Lock: recipe, Fault: fault}]
 			if f == nil {
 				continue
 			}
@@ -230,11 +230,11 @@ func progressTables(recipes, faults []string, trials []trial.Result) []progressT
 }
 
 // gist returns the line that stays visible while a recipe's table is collapsed.
-func gist(cells map[cell.Key]*fared, recipe string, faults []string) string {
+func gist(cells map[plots.CellKey]*fared, recipe string, faults []string) string {
 	var quiet, slowest, stuck string
 	longest, never := time.Duration(0), 0
 	for _, fault := range faults {
-		f := cells[cell.Key{Lock: recipe, Fault: fault}]
+		f := cells[plots.CellKey{Lock: recipe, Fault: fault}]
 		if f == nil {
 			continue
 		}

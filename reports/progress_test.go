@@ -8,8 +8,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/reports/plots"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 	"github.com/lockstorm/lockstorm/trial"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // unseen stands in place of a command if no trial showed the flaw.
@@ -81,7 +81,7 @@ func recipeSection(b *bytes.Buffer, r locks.Recipe, shown func(string, locks.Fla
 		if c := shown(r.ID, f); c != "" {
 			command = "`" + c + "`"
 		}
-		fmt.Fprintf(b, "| %s by %s | %s | %s | %s | %s | %s |\n", f.Oracle, f.Cause, f.Kind, prose.Cell(f.Why), prose.Cell(f.Source), Under(f), command)
+		fmt.Fprintf(b, "| %s by %s | %s | %s | %s | %s | %s |\n", f.Oracle, f.Cause, f.Kind, wording.Cell(f.Why), wording.Cell(f.Source), Under(f), command)
 	}
 }
 

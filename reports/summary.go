@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/plots"
 )
 
 // SummarySize is the maximum size of report.md in bytes, for any campaign. GitHub accepts 65,536
@@ -32,7 +30,7 @@ const (
 func summaryReport(r result) []byte {
 	v := newView(r)
 	head := summaryHead(v)
-	_, faults := cell.Axes(r.Matrix)
+	_, faults := plots.CellAxes(r.Matrix)
 	answers := r.adviceRows(v.Rows, faults)
 	sections := append([]boundedSection{summaryAnswers(r, answers), summaryMatrix(v, answers), r.undeclaredSection(v)}, summaryLists(v)...)
 	sections = append(sections, flawSection(r.worstFlaws(worstFirst(v.Rows))))
@@ -43,7 +41,7 @@ func summaryReport(r result) []byte {
 // storeOf returns the campaign's directory, quoted for a shell; "DIR" if it is very long or
 // unknown.
 func storeOf(v view) string {
-	if name := shell.Quote(v.Store); v.Store != "" && len(name) <= mostFact {
+	if name := wording.Quote(v.Store); v.Store != "" && len(name) <= mostFact {
 		return name
 	}
 	return "DIR"
@@ -63,7 +61,7 @@ func summaryHead(v view) string {
 	var b strings.Builder
 	b.WriteString("# Lockstorm report\n\n")
 	if v.Interrupted != "" {
-		fmt.Fprintf(&b, "**%s**\n\n", prose.Sentence(v.Interrupted))
+		fmt.Fprintf(&b, "**%s**\n\n", wording.Sentence(v.Interrupted))
 	}
 	fmt.Fprintf(&b, "```\n%s\n```\n\n", clip(v.Command, mostLine))
 	facts := append([]fact{{"seed", v.Seed}, {"testbed", v.Testbed}}, v.Setup...)
@@ -77,10 +75,10 @@ func summaryHead(v view) string {
 	writeFacts(&b, facts)
 	fmt.Fprintf(&b, "%d trials, %d with a violation.\n\n", v.TrialCount, v.ViolationCount)
 	if v.Stalls != "" {
-		fmt.Fprintf(&b, "%s\n\n", prose.Sentence(v.Stalls))
+		fmt.Fprintf(&b, "%s\n\n", wording.Sentence(v.Stalls))
 	}
 	if v.ShrunkCount != "" {
-		fmt.Fprintf(&b, "Shrunk: %s.\n\n", clip(prose.Escape(v.ShrunkCount), mostLine))
+		fmt.Fprintf(&b, "Shrunk: %s.\n\n", clip(wording.Escape(v.ShrunkCount), mostLine))
 	}
 	for _, t := range v.Tally {
 		fmt.Fprintf(&b, "- %s: %d %s\n", t.Words, t.Count, wording.Plural(t.Count, "cell"))
@@ -94,7 +92,7 @@ func writeFacts(b *strings.Builder, facts []fact) {
 		if i > 0 {
 			b.WriteString(" · ")
 		}
-		b.WriteString(f.Label + " " + prose.Escape(f.Value))
+		b.WriteString(f.Label + " " + wording.Escape(f.Value))
 	}
 	b.WriteString("\n\n")
 }
@@ -223,7 +221,7 @@ func (r result) undeclaredSection(v view) boundedSection {
 
 // storyOfUndeclared returns the story that tells the undeclared flaw u.
 func (r result) storyOfUndeclared(u campaign.Discrepancy) (detail, bool) {
-	c, ok := cell.Of(r.Matrix, u.Lock, u.Fault)
+	c, ok := plots.CellOf(r.Matrix, u.Lock, u.Fault)
 	if !ok {
 		return detail{}, false
 	}
@@ -280,23 +278,23 @@ func summaryLists(v view) []boundedSection {
 	}
 	var programs, missing, varying, undecided, failed []string
 	for _, p := range v.Programs {
-		programs = append(programs, prose.Escape(p.Words())+": "+inCode(p.Replay))
+		programs = append(programs, wording.Escape(p.Words())+": "+inCode(p.Replay))
 	}
 	for _, m := range v.Missed {
 		missing = append(missing, fmt.Sprintf("`%s`: %s", m.Recipe, strings.Join(m.Flaws, "; ")))
 	}
 	for _, x := range v.Varying {
-		varying = append(varying, prose.Escape(x.Words()))
+		varying = append(varying, wording.Escape(x.Words()))
 	}
 	for _, o := range v.Undecided {
-		text := prose.Escape(o.Text)
+		text := wording.Escape(o.Text)
 		for _, c := range o.Commands[:min(1, len(o.Commands))] {
 			text += ": " + inCode(c.Line)
 		}
 		undecided = append(undecided, text)
 	}
 	for _, f := range v.Failed {
-		failed = append(failed, f.Label+": "+prose.Escape(f.Value))
+		failed = append(failed, f.Label+": "+wording.Escape(f.Value))
 	}
 	list("Trials that the harness could not finish", failed)
 	list("Not replayable byte for byte", varying)
@@ -312,7 +310,7 @@ func summaryLists(v view) []boundedSection {
 func escaped(lines []string) []string {
 	var out []string
 	for _, l := range lines {
-		out = append(out, prose.Escape(l))
+		out = append(out, wording.Escape(l))
 	}
 	return out
 }

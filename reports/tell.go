@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -61,15 +60,15 @@ func (g glossary) tell(t trial.Result, e history.Evidence, screen int) string {
 	}
 	b.WriteString("\n" + story.Tell(f).Terminal(width))
 	for _, paragraph := range []string{g.declaredWords(t, f.Finding), story.Ordered} {
-		b.WriteString("\n" + prose.Wrap(paragraph, "", width))
+		b.WriteString("\n" + wording.Wrap(paragraph, "", width))
 	}
 	b.WriteString("\n")
 	entries, more := story.Log(f)
 	for _, x := range entries {
-		begin := fmt.Sprintf("%11s  %-8s ", prose.Stamp(x.At), x.Who)
-		line := begin + prose.Plain(x.What)
+		begin := fmt.Sprintf("%11s  %-8s ", wording.Stamp(x.At), x.Who)
+		line := begin + wording.Plain(x.What)
 		if n := utf8.RuneCountInString(begin); screen > 0 && utf8.RuneCountInString(line) > screen {
-			line = wording.Pack(strings.Fields(prose.Plain(x.What)), " ", begin, strings.Repeat(" ", n), screen)
+			line = wording.Pack(strings.Fields(wording.Plain(x.What)), " ", begin, strings.Repeat(" ", n), screen)
 		}
 		b.WriteString(line + "\n")
 	}

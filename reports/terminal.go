@@ -11,10 +11,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -80,7 +79,7 @@ func plainSymbol(c campaign.Cell) symbol {
 		return symbol{undeclaredWord, text.Colors{text.FgHiRed, text.Bold}}
 	case trial.Blocked:
 		mark := ""
-		if cell.BlockedByBug(c) {
+		if plots.BlockedByBug(c) {
 			mark = blockBug
 		}
 		if c.Forever {
@@ -108,7 +107,7 @@ func terminal(m campaign.Matrix, g glossary, s Screen) string {
 		}
 		return c.EscapeSeq() + word + text.Reset.EscapeSeq()
 	}
-	recipes, faults := cell.Axes(m)
+	recipes, faults := plots.CellAxes(m)
 	var b strings.Builder
 	if text := interrupted(m); text != "" {
 		b.WriteString(wording.Fill(text, "", s.Width) + "\n\n")
@@ -129,13 +128,13 @@ func terminal(m campaign.Matrix, g glossary, s Screen) string {
 // withCommand joins words and a command line: on one line if they fit, otherwise with the command
 // on the next line.
 func (s Screen) withCommand(words, command string) string {
-	command = shell.As(command, s.Program)
+	command = wording.As(command, s.Program)
 	line := words + ": " + command
 	if s.Width <= 0 || utf8.RuneCountInString(line) <= s.Width {
 		return line + "\n"
 	}
 	const indent = "    "
-	return wording.Fill(words+":", "  ", s.Width) + "\n  " + shell.Lines(command, indent, s.Width-len(indent)+2) + "\n"
+	return wording.Fill(words+":", "  ", s.Width) + "\n  " + wording.CommandLines(command, indent, s.Width-len(indent)+2) + "\n"
 }
 
 // columnWidth is the minimum width of a fault's column, including its gap.
@@ -188,7 +187,7 @@ func grid(m campaign.Matrix, recipes, faults []string, paint func(text.Colors, s
 		row := table.Row{r}
 		for _, f := range faults {
 			text := ""
-			if c, ok := cell.Of(m, r, f); ok {
+			if c, ok := plots.CellOf(m, r, f); ok {
 				s := cellSymbol(c)
 				text = paint(s.Color, s.Text)
 			}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -102,7 +101,7 @@ func (r result) corpusWords() string {
 	if n := len(r.Matrix.Lost); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d corpus %s did not come out", n, wording.Plural(n, "fact")))
 	}
-	return strings.Join(append(parts, r.Matrix.ChangedLines()...), "; ")
+	return strings.Join(append(parts, r.Info.ChangedLines(r.Matrix.Changed)...), "; ")
 }
 
 func (r result) testbedWords() string {
@@ -116,7 +115,7 @@ func (r result) testbedWords() string {
 			varying = append(varying, v.Lock)
 		}
 		if slices.Sort(varying); len(varying) > 0 {
-			text += ", but those of " + prose.List(slices.Compact(varying))
+			text += ", but those of " + wording.List(slices.Compact(varying))
 		}
 		return text
 	}
@@ -167,22 +166,22 @@ func ttlWords(c campaign.Config) string {
 	if c.TTL <= 0 {
 		return ""
 	}
-	text := prose.Length(c.TTL)
+	text := wording.Length(c.TTL)
 	var follow []string
 	for _, x := range []struct {
 		what    string
 		follows bool
 	}{
-		{fmt.Sprintf("work under the lock (%s)", prose.Length(cmp.Or(c.Hold, c.TTL/10))), c.Hold == 0},
-		{fmt.Sprintf("pauses between critical sections (%s)", prose.Length(cmp.Or(c.Rest, c.TTL/20))), c.Rest == 0},
-		{fmt.Sprintf("the clients' patience for a reply (%s)", prose.Length(cmp.Or(c.CommandTimeout, c.TTL/2))), c.CommandTimeout == 0},
+		{fmt.Sprintf("work under the lock (%s)", wording.Length(cmp.Or(c.Hold, c.TTL/10))), c.Hold == 0},
+		{fmt.Sprintf("pauses between critical sections (%s)", wording.Length(cmp.Or(c.Rest, c.TTL/20))), c.Rest == 0},
+		{fmt.Sprintf("the clients' patience for a reply (%s)", wording.Length(cmp.Or(c.CommandTimeout, c.TTL/2))), c.CommandTimeout == 0},
 		{"the lengths of faults", true},
 	} {
 		if x.follows {
 			follow = append(follow, x.what)
 		}
 	}
-	return text + "; " + prose.List(follow) + " are multiples of it, so that a schedule strikes at the same point of the protocol under another TTL"
+	return text + "; " + wording.List(follow) + " are multiples of it, so that a schedule strikes at the same point of the protocol under another TTL"
 }
 
 func clientWords(c campaign.Config) string {

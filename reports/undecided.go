@@ -5,7 +5,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/internal/shell"
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 // openCell is a cell with undecided trials, or with a doubt, which is a possible undeclared
@@ -27,7 +27,7 @@ func (r result) openCells() []openCell {
 	add := func(text, dir string) {
 		o := openCell{Text: text, Dir: dir}
 		if dir != "" {
-			folder := shell.Quote(path.Join(r.Matrix.Store, dir))
+			folder := wording.Quote(path.Join(r.Matrix.Store, dir))
 			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder, true}, {"judge the stored trial again", "lockstorm check " + folder, true}}
 		}
 		out = append(out, o)

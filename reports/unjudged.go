@@ -8,8 +8,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -52,7 +51,7 @@ func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 		if c.Verdict != verdict {
 			continue
 		}
-		why := cmp.Or(c.Lack.Words(), prose.FirstLine(c.Why)) // without the fault, which the line names already
+		why := cmp.Or(c.Lack.Words(), wording.FirstLine(c.Why)) // without the fault, which the line names already
 		if verdict == trial.Unknown && c.Undecided > 0 {
 			why = undecidedWords(c)
 		}
@@ -62,7 +61,7 @@ func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 		}
 		recipes[g] = append(recipes[g], c.Lock)
 	}
-	all, faults := cell.Axes(m)
+	all, faults := plots.CellAxes(m)
 	slices.SortStableFunc(order, func(a, b group) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
 	var out []string
 	for _, g := range order {
@@ -82,7 +81,7 @@ func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
 // undecidedWords says how many of the cell's trials are undecided, and why.
 func undecidedWords(c campaign.Cell) string {
 	text := fmt.Sprintf("%d of %d %s undecided", c.Undecided, c.Trials, wording.Plural(c.Trials, "trial"))
-	if why := prose.FirstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
+	if why := wording.FirstLine(cmp.Or(c.UndecidedWhy, c.Why)); why != "" {
 		text += ": " + why
 	}
 	return text

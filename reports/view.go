@@ -10,8 +10,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
@@ -223,7 +222,7 @@ var verdictWords = []wordText{
 
 func newView(r result) view {
 	r.Matrix.Cells = withReasons(r.Matrix.Cells, r.Trials)
-	recipes, faults := cell.Axes(r.Matrix)
+	recipes, faults := plots.CellAxes(r.Matrix)
 	v := view{
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
 		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
@@ -297,7 +296,7 @@ func (r result) row(recipe string, faults []string) (viewRow, recipeDetails) {
 	}
 	details := recipeDetails{Recipe: row.Recipe, Document: row.Document, Summary: row.Summary}
 	for _, fault := range faults {
-		c, ok := cell.Of(r.Matrix, recipe, fault)
+		c, ok := plots.CellOf(r.Matrix, recipe, fault)
 		if !ok {
 			row.Cells = append(row.Cells, viewCell{})
 			continue
@@ -328,7 +327,7 @@ func interrupted(m campaign.Matrix) string {
 func failures(trials []trial.Result) []fact {
 	var out []fact
 	for _, t := range trials {
-		out = append(out, fact{fmt.Sprintf("%s under %s, %s, %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title()), prose.FirstLine(t.Err)})
+		out = append(out, fact{fmt.Sprintf("%s under %s, %s, %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title()), wording.FirstLine(t.Err)})
 	}
 	return out
 }

@@ -9,16 +9,14 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/internal/shell"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
 func newViewCell(c campaign.Cell) viewCell {
-	v := viewCell{Class: cell.Class(c), Word: cellWord(c), Title: cell.Words(c), ID: anchor(c.Lock, c.Fault), Replay: c.Replay, Sentence: judgedWords(c)}
+	v := viewCell{Class: plots.CellClass(c), Word: cellWord(c), Title: plots.CellWords(c), ID: anchor(c.Lock, c.Fault), Replay: c.Replay, Sentence: judgedWords(c)}
 	switch c.Verdict {
 	case trial.Violated, trial.Blocked:
 		v.Count = fmt.Sprintf("%d/%d", c.Shown, c.Exercised)
@@ -28,7 +26,7 @@ func newViewCell(c campaign.Cell) viewCell {
 		v.Title += " (" + c.BoundWords() + ")"
 	default:
 		if c.Why != "" {
-			v.Title += ": " + prose.FirstLine(c.Why)
+			v.Title += ": " + wording.FirstLine(c.Why)
 		}
 	}
 	if c.Undecided > 0 && c.Verdict != trial.Unknown {
@@ -40,7 +38,7 @@ func newViewCell(c campaign.Cell) viewCell {
 // cellWord is a cell's symbol in pages. It writes " bug" where a terminal shows blockBug.
 func cellWord(c campaign.Cell) string {
 	word := strings.ToLower(cellSymbol(c).Text)
-	if cell.BlockedByBug(c) {
+	if plots.BlockedByBug(c) {
 		word = strings.Replace(word, blockBug, " bug", 1)
 	}
 	return word
@@ -57,7 +55,7 @@ func judgedWords(c campaign.Cell) string {
 		}
 		text = fmt.Sprintf("None of %d %s%s showed a violation.", c.Exercised, wording.Plural(c.Exercised, "trial"), struck)
 		if c.Enumerated > 0 {
-			text += fmt.Sprintf(" %d of them were named schedules, each of which strikes at one certain place of the protocol.", c.Enumerated)
+			text += fmt.Sprintf(" %d of them were chosen beforehand, such as named schedules, each of which strikes at one certain place of the protocol.", c.Enumerated)
 		}
 		text += " " + c.BoundSentence() + " That is no proof."
 		if covered := c.CoverageSentence(); covered != "" {
@@ -71,10 +69,10 @@ func judgedWords(c campaign.Cell) string {
 		text = "The evidence does not decide. That counts neither for nor against the recipe."
 	}
 	if c.Why != "" && c.Verdict != trial.Holds {
-		text += " " + prose.Sentence(prose.FirstLine(c.Why))
+		text += " " + wording.Sentence(wording.FirstLine(c.Why))
 	}
 	if c.Undecided > 0 && c.Verdict != trial.Unknown {
-		text += " " + prose.Sentence(undecidedWords(c))
+		text += " " + wording.Sentence(undecidedWords(c))
 	}
 	return text
 }
@@ -102,11 +100,11 @@ func shareWords(c campaign.Cell) string {
 
 func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	d := cellDetail{
-		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: cell.Words(c),
+		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: plots.CellWords(c),
 		Share: shareWords(c),
 	}
 	stored := func(what, verb string) {
-		d.Commands = append(d.Commands, command{what, "lockstorm " + verb + " " + shell.Quote(path.Join(r.Matrix.Store, d.Dir)), true})
+		d.Commands = append(d.Commands, command{what, "lockstorm " + verb + " " + wording.Quote(path.Join(r.Matrix.Store, d.Dir)), true})
 	}
 	d.Dir = r.toldDir(c)
 	x := r.Details[d.Dir]

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 func versionFacts(v campaign.Versions) []fact {
@@ -37,9 +37,9 @@ func setupFacts(c campaign.Config) []fact {
 	}
 	add("clients", strconv.Itoa(c.Clients), c.Clients > 0)
 	add("keys", strconv.Itoa(c.Keys), c.Keys > 0)
-	add("TTL", prose.Length(c.TTL), c.TTL > 0)
-	add("hold", prose.Length(c.Hold), c.Hold > 0)
-	add("disturbed for", prose.Length(c.Duration), c.Duration > 0)
+	add("TTL", wording.Length(c.TTL), c.TTL > 0)
+	add("hold", wording.Length(c.Hold), c.Hold > 0)
+	add("disturbed for", wording.Length(c.Duration), c.Duration > 0)
 	add("trials per cell and workload", strconv.Itoa(c.Trials), c.Trials > 0)
 	add("topology", string(c.Topology), c.Topology != "")
 	add("clients", "trusting: they ignore deadlines and lost leases", c.Trusting)

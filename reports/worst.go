@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
+	"github.com/lockstorm/lockstorm/reports/plots"
 )
 
 // recipeFlaw is one cause of a recipe's violations, with all faults that showed it.
@@ -28,7 +28,7 @@ func (r result) shown() []campaign.ShownFlaw {
 
 // worstFlaws returns the flaws of each recipe in rows; each recipe's flaws are sorted worst first.
 func (r result) worstFlaws(rows []viewRow) [][]recipeFlaw {
-	_, faults := cell.Axes(r.Matrix)
+	_, faults := plots.CellAxes(r.Matrix)
 	shown := r.shown()
 	slices.SortStableFunc(shown, func(a, b campaign.ShownFlaw) int {
 		return cmp.Or(cmp.Compare(checker.OracleNamed(a.Oracle).Rank, checker.OracleNamed(b.Oracle).Rank),

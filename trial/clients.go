@@ -89,7 +89,7 @@ func (t *running) clients(ctx context.Context, env testbed.Env, healed <-chan st
 func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World {
 	return workloads.World{
 		Env:    env,
-		Make:   func(client int) (locks.Maker, error) { return t.recipe.New(env.Client(client).Locks()) },
+		Make:   func(client int) (locks.Maker, error) { return t.recipe.New(t.processes.of(env.Client(client).Locks())) },
 		Claims: t.claims,
 		Opts:   t.spec.Options,
 		Rec:    t.rec,

@@ -81,7 +81,7 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	if log != nil {
 		commands = func(c history.Command) { rec.command(c); log(c) }
 	}
-	e, broken, err := run(running, tb, t.Spec, history.NewRecorder(rec.writer(), tb.Clock()), receivers{commands, rec.keyChange})
+	e, broken, err := run(running, tb, t.Spec, history.NewRecorder(rec.writer(), tb.Clock()), receivers{commands, rec.keyChange, rec.said})
 	hash, cerr := rec.close(e)
 	if cerr != nil {
 		return d, cerr

@@ -17,6 +17,9 @@ const (
 	VerdictFile  = "verdict.json"
 	// GoroutinesFile has the goroutine dump of a trial that broke down, or the report of a data race.
 	GoroutinesFile = "goroutines.txt"
+	// StderrSuffix follows the client's ID in the name of a file that has what the client's processes
+	// (locks.Process) wrote on their standard error, such as c0.stderr.txt.
+	StderrSuffix = ".stderr.txt"
 )
 
 // ResultsFile, in the directory of a trial's campaign, has a line for each Result that the campaign

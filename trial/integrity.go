@@ -13,7 +13,6 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
@@ -177,7 +176,7 @@ type asJudged struct {
 // of that evidence from verdict.json in the folder, or else from the campaign's trials.jsonl.
 func (r *Record) vouch(dir string) {
 	var was asJudged
-	if err := jsonfile.Read(filepath.Join(dir, VerdictFile), &was); err != nil || was.Hash == "" {
+	if err := packed.ReadJSON(filepath.Join(dir, VerdictFile), &was); err != nil || was.Hash == "" {
 		was = fromCampaign(dir)
 	}
 	e := r.Evidence

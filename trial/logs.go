@@ -12,6 +12,9 @@ import (
 type receivers struct {
 	commands func(history.Command)
 	keys     func(history.KeyChange)
+	// stderr gets, after the trial's end, what the processes of a client wrote on their standard error.
+	// There is one call for each client that has processes.
+	stderr func(client, text string)
 }
 
 // keyWatcher is implemented by testbeds that can say whether they observe changes of

@@ -3,7 +3,6 @@ package trial
 import (
 	"testing"
 
-	"github.com/lockstorm/lockstorm/internal/fakebed"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -15,7 +14,7 @@ var undisturbed = nemesis.Undisturbed().Name
 // Register the locks in memory. Each gets a function New of this package, so that it counts as code
 // of a user's test.
 func init() {
-	for _, r := range fakebed.Recipes() {
+	for _, r := range trialtest.Recipes() {
 		open := r.New
 		r.New = func(c *locks.Client) (locks.Maker, error) { return open(c) }
 		locks.Register(r)

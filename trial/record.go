@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
@@ -87,7 +86,7 @@ func loadBeside(path string, ops []history.Op, cut error) (r Record, err error) 
 		return r, err
 	}
 	var s storedSpec
-	err = jsonfile.Read(filepath.Join(dir, SpecFile), &s)
+	err = packed.ReadJSON(filepath.Join(dir, SpecFile), &s)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:

@@ -91,6 +91,7 @@ func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 		setup.Keys, setup.Unseen = keys.add, t.unseen
 	}
 	err = t.over(tb.Run(ctx, setup, t.body))
+	t.processes.end(to.stderr)
 	e = history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Keys: keys.all, Watched: setup.Keys != nil, Claims: t.claims}
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errTimeLimit):
@@ -110,6 +111,8 @@ type running struct {
 	claims   history.Claims
 	watched  bool             // a heartbeat watches the harness
 	host     *clientproc.Host // nil = clients are goroutines
+	// processes are those that run code of clients which are goroutines.
+	processes processes
 	// broken says how the code under test ended the trial; nil = it did not. After a breakdown the
 	// other clients fail, too, because the history has ended. Their failures may be reported first.
 	broken *testbed.Breakdown

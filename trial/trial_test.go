@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/fakebed"
+	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial/clientproc"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -25,7 +25,7 @@ func recorder() *history.Recorder {
 
 func soundSpec() Spec {
 	return Spec{
-		Lock: fakebed.Sound, Workload: "mutex", Fault: undisturbed, Testbed: "fake", Topology: testbed.Single,
+		Lock: trialtest.Sound, Workload: "mutex", Fault: undisturbed, Testbed: "fake", Topology: testbed.Single,
 		Options: workloads.Options{
 			Clients: 3, Keys: 1, TTL: time.Second, Hold: 100 * time.Millisecond, Rest: 50 * time.Millisecond,
 			Retry: 25 * time.Millisecond, Duration: 2 * time.Second, Margin: 500 * time.Millisecond, Seed: 7,
@@ -36,7 +36,7 @@ func soundSpec() Spec {
 func TestTrialHealsThenLetsEveryClientInThenLooksAtTheNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var streamed int
-		e, err := Run(t.Context(), &fakebed.Bed{}, soundSpec(), recorder(), func(history.Command) { streamed++ })
+		e, err := Run(t.Context(), &trialtest.Bed{}, soundSpec(), recorder(), func(history.Command) { streamed++ })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestTrialHealsThenLetsEveryClientInThenLooksAtTheNodes(t *testing.T) {
 		if last.F != history.FKeys || last.Node != "n0" || len(last.Keys) != 1 || last.Keys[0].Key != "left" {
 			t.Errorf("last entry is %+v, want the post-mortem of n0", last)
 		}
-		if streamed == 0 || len(e.Commands) != streamed || e.Claims.Lock != fakebed.Sound || e.Claims.TTL != time.Second {
+		if streamed == 0 || len(e.Commands) != streamed || e.Claims.Lock != trialtest.Sound || e.Claims.TTL != time.Second {
 			t.Errorf("streamed %d commands, got %d and claims %+v", streamed, len(e.Commands), e.Claims)
 		}
 	})
@@ -66,7 +66,7 @@ func TestTrialBeyondTheUsersTimeLimitIsNoFinding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := soundSpec()
 		s.Timeout = time.Second
-		_, broken, err := run(t.Context(), &fakebed.Bed{}, s, recorder(), receivers{})
+		_, broken, err := run(t.Context(), &trialtest.Bed{}, s, recorder(), receivers{})
 		if broken != nil || !errors.Is(err, errTimeLimit) {
 			t.Errorf("got %v, %v; want %v alone", broken, err, errTimeLimit)
 		}
@@ -77,7 +77,7 @@ func TestTrialBeyondItsTimeLimitOnRealTimeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := soundSpec()
 		s.Timeout = time.Second
-		e, err := Run(t.Context(), &fakebed.Bed{Real: true}, s, recorder(), nil)
+		e, err := Run(t.Context(), &trialtest.Bed{Real: true}, s, recorder(), nil)
 		if err == nil || !strings.Contains(err.Error(), "trial exceeded its time limit of 1s") {
 			t.Errorf("got %v, want the time limit", err)
 		}
@@ -90,8 +90,8 @@ func TestTrialBeyondItsTimeLimitOnRealTimeFails(t *testing.T) {
 func TestAPanicOfTheRecipeIsAVerdictNotAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := soundSpec()
-		s.Lock = fakebed.Panicky
-		e, broken, err := run(t.Context(), &fakebed.Bed{}, s, recorder(), receivers{})
+		s.Lock = trialtest.Panicky
+		e, broken, err := run(t.Context(), &trialtest.Bed{}, s, recorder(), receivers{})
 		if err != nil || broken == nil || broken.Stack == "" {
 			t.Fatalf("got %v, %v; want a breakdown", broken, err)
 		}
@@ -104,7 +104,7 @@ func TestAPanicOfTheRecipeIsAVerdictNotAFailure(t *testing.T) {
 // ending is a fake testbed whose Run passes its error to the function end, and returns the error
 // that end returns.
 type ending struct {
-	*fakebed.Bed
+	*trialtest.Bed
 	end func(error) error
 }
 
@@ -131,14 +131,14 @@ func TestWhatCannotBeTornDownIsToldWhateverTheTrialCameTo(t *testing.T) {
 	}{
 		"the trial is good":        {func(*Spec) {}, untidy, "", nil},
 		"the trial takes too long": {func(s *Spec) { s.Timeout = time.Second }, untidy, "", errTimeLimit},
-		"the recipe panics":        {func(s *Spec) { s.Lock = fakebed.Panicky }, untidy, history.FPanic, nil},
+		"the recipe panics":        {func(s *Spec) { s.Lock = trialtest.Panicky }, untidy, history.FPanic, nil},
 		"the recipe runs away":     {func(*Spec) {}, ranAway, history.FRunaway, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := soundSpec()
 				test.change(&s)
-				e, broken, err := run(t.Context(), ending{&fakebed.Bed{}, test.end}, s, recorder(), receivers{})
+				e, broken, err := run(t.Context(), ending{&trialtest.Bed{}, test.end}, s, recorder(), receivers{})
 				if !errors.Is(err, errLeft) || test.also != nil && !errors.Is(err, test.also) {
 					t.Fatalf("got %v, want %v and %v", err, errLeft, test.also)
 				}
@@ -174,7 +174,7 @@ func TestAClientProcessThatCannotBeEndedIsToldWhateverTheTrialCameTo(t *testing.
 		"and the recipe runs away":     {func(error) error { return untidy(&testbed.Breakdown{Kind: history.FRunaway}) }, errLeft},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := run(t.Context(), ending{&fakebed.Bed{Real: true}, test.end}, s, recorder(), receivers{})
+			_, _, err := run(t.Context(), ending{&trialtest.Bed{Real: true}, test.end}, s, recorder(), receivers{})
 			var left *testbed.TeardownError
 			if !errors.Is(err, errUnclosed) || !errors.As(err, &left) || test.also != nil && !errors.Is(err, test.also) {
 				t.Fatalf("got %v, want %v and %v", err, errUnclosed, test.also)
@@ -189,8 +189,8 @@ func TestAClientProcessThatCannotBeEndedIsToldWhateverTheTrialCameTo(t *testing.
 func TestWhatIsLeftBehindDoesNotUndoABreakdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := soundSpec()
-		s.Lock = fakebed.Panicky
-		d, err := Execute(t.Context(), ending{&fakebed.Bed{}, untidy}, Task{Spec: s, Folder: t.TempDir(), Drop: true}, new(sync.Mutex), nil)
+		s.Lock = trialtest.Panicky
+		d, err := Execute(t.Context(), ending{&trialtest.Bed{}, untidy}, Task{Spec: s, Folder: t.TempDir(), Drop: true}, new(sync.Mutex), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestTrialEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
-		if _, err := Run(ctx, &fakebed.Bed{}, soundSpec(), recorder(), nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTimeLimit) {
+		if _, err := Run(ctx, &trialtest.Bed{}, soundSpec(), recorder(), nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errTimeLimit) {
 			t.Errorf("got %v, want the context's own error", err)
 		}
 	})
@@ -217,7 +217,7 @@ func TestTrialOfNothingKnownIsRefused(t *testing.T) {
 	} {
 		s := soundSpec()
 		change(&s)
-		if _, err := Run(t.Context(), &fakebed.Bed{}, s, recorder(), nil); err == nil || err.Error() != name {
+		if _, err := Run(t.Context(), &trialtest.Bed{}, s, recorder(), nil); err == nil || err.Error() != name {
 			t.Errorf("got %v, want %s", err, name)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/locks"
 )
@@ -42,12 +41,12 @@ func WriteVerdict(folder string, t Result) error { return verdictOf(t).write(fol
 func (v verdictFile) write(folder string) error {
 	path := filepath.Join(folder, VerdictFile)
 	if strings.HasSuffix(packed.Find(filepath.Join(folder, HistoryFile)), packed.Suffix) {
-		return jsonfile.WritePacked(path, v)
+		return packed.WriteJSONPacked(path, v)
 	}
 	if err := packed.Remove(path); err != nil { // an earlier trial's file, perhaps compressed
 		return err
 	}
-	return jsonfile.Write(path, v)
+	return packed.WriteJSON(path, v)
 }
 
 // Load reads a judged trial back from its folder, without Dir and the fields that are not stored
@@ -67,7 +66,7 @@ func Load(folder string) (Result, history.Evidence, error) {
 }
 
 func loadVerdict(folder string) (v verdictFile, err error) {
-	err = jsonfile.Read(filepath.Join(folder, VerdictFile), &v)
+	err = packed.ReadJSON(filepath.Join(folder, VerdictFile), &v)
 	return v, err
 }
 

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/jsonfile"
 	"github.com/lockstorm/lockstorm/internal/packed"
 )
 
@@ -29,6 +28,8 @@ type trialWriter struct {
 	// Files of a streamed trial, else nil.
 	history, commands, changes *os.File
 
+	stderr map[string]string // by client: what its processes wrote on their standard error
+
 	line   []byte // a line of commands, reused
 	change []byte // a line of changes, reused
 
@@ -40,7 +41,7 @@ type trialWriter struct {
 // newTrialWriter returns a trialWriter in memory.
 func newTrialWriter(folder string, s storedSpec) *trialWriter {
 	s.Format = Format
-	return &trialWriter{folder: folder, spec: s}
+	return &trialWriter{folder: folder, spec: s, stderr: map[string]string{}}
 }
 
 // stream makes the trial's folder and writes everything as it happens from now on. It
@@ -79,9 +80,9 @@ func (p *trialWriter) open(compressed bool) error {
 	}
 	path := filepath.Join(p.folder, SpecFile)
 	if compressed {
-		return jsonfile.WritePacked(path, p.spec)
+		return packed.WriteJSONPacked(path, p.spec)
 	}
-	if err := jsonfile.WriteLine(path, p.spec); err != nil {
+	if err := packed.WriteJSONLine(path, p.spec); err != nil {
 		return err
 	}
 	if err := os.Remove(path + packed.Suffix); err != nil && !errors.Is(err, fs.ErrNotExist) { // an earlier trial's
@@ -175,11 +176,39 @@ func (p *trialWriter) close(e history.Evidence) (hash string, err error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// save writes the recorded trial into its folder, unless it was streamed there.
+// said records what the processes of a client wrote on their standard error.
+func (p *trialWriter) said(client, text string) { p.stderr[client] = text }
+
+// save writes the recorded trial into its folder, except what was streamed there.
 func (p *trialWriter) save(compressed bool) error {
-	if p.history != nil {
-		return nil
+	if p.history == nil {
+		if err := p.saveEvidence(compressed); err != nil {
+			return err
+		}
 	}
+	return p.saveStderr()
+}
+
+// saveStderr writes a file for each client whose processes wrote on their standard error. It removes
+// such files of an earlier trial.
+func (p *trialWriter) saveStderr() error {
+	old, err := fs.Glob(os.DirFS(p.folder), "*"+StderrSuffix)
+	for _, name := range old {
+		err = errors.Join(err, os.Remove(filepath.Join(p.folder, name)))
+	}
+	for client, text := range p.stderr {
+		if text != "" {
+			err = errors.Join(err, os.WriteFile(filepath.Join(p.folder, client+StderrSuffix), []byte(text), 0o666))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("store the standard error of the clients: %w", err)
+	}
+	return nil
+}
+
+// saveEvidence writes the trial's spec and evidence into its folder.
+func (p *trialWriter) saveEvidence(compressed bool) error {
 	if err := p.open(compressed); err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/sleep"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // A lock may report the loss of a lease at any time: while the holder works, but also while the
@@ -63,7 +63,7 @@ func (s *session) watchLoss(h *hold) {
 		// A holder that can act at this instant goes first, unless the holder hangs: the holder may
 		// be about to notice the loss, or to release. If several leases are lost at one instant,
 		// their losses are recorded in the order of the holds, the outermost first.
-		if s.client.Awake(ctx) == nil && sleep.For(ctx, turn) == nil {
+		if s.client.Awake(ctx) == nil && testbed.Sleep(ctx, turn) == nil {
 			w.err = s.notice(h, w)
 		}
 	})

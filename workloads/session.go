@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -151,7 +150,7 @@ func culprit() string {
 // live runs a client: critical sections until all faults are healed, then the liveness phase,
 // which ends when the client has acquired each lock once more or the grace is over.
 func (s *session) live() error {
-	if err := sleep.For(s.ctx, time.Duration(s.id+1)*apart); err != nil {
+	if err := testbed.Sleep(s.ctx, time.Duration(s.id+1)*apart); err != nil {
 		return err
 	}
 	for {
@@ -241,10 +240,12 @@ func (s *session) rest() error {
 	if s.workload.pause != nil {
 		d = s.workload.pause(s, d)
 	}
-	return sleep.For(s.ctx, d)
+	return testbed.Sleep(s.ctx, d)
 }
 
-func (s *session) sleep(d time.Duration) error { return sleep.For(s.ctx, d.Round(time.Microsecond)) }
+func (s *session) sleep(d time.Duration) error {
+	return testbed.Sleep(s.ctx, d.Round(time.Microsecond))
+}
 
 // tired reports whether the grace of the liveness phase is over.
 func (s *session) tired() bool {

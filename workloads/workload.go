@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -221,17 +220,17 @@ func (r *run) watch(ctx context.Context) {
 	healed := r.Env.Now()
 	r.healed.Store(int64(healed))
 	for _, s := range r.sessions {
-		if sleep.For(ctx, apart) != nil {
+		if testbed.Sleep(ctx, apart) != nil {
 			return
 		}
 		close(s.woken)
 	}
-	if sleep.For(ctx, healed+r.grace()-r.Env.Now()) != nil {
+	if testbed.Sleep(ctx, healed+r.grace()-r.Env.Now()) != nil {
 		return
 	}
 	for _, s := range r.sessions {
 		s.impatient()
-		if sleep.For(ctx, apart) != nil {
+		if testbed.Sleep(ctx, apart) != nil {
 			return
 		}
 	}

@@ -94,7 +94,8 @@ func Builtin() (List, error) {
 }
 
 // Read reads every file *.jsonl of a directory. The error is an input.Error that names the file and
-// the line: the line cannot be read, it lacks a name, or another line has the same trial.
+// the line: the line cannot be read, it lacks a name, it is of another recipe than the file, or another line has the
+// same trial.
 func Read(dir fs.FS) (List, error) {
 	names, err := fs.Glob(dir, "*.jsonl")
 	if err != nil {
@@ -113,6 +114,9 @@ func Read(dir fs.FS) (List, error) {
 			l := Line{at: fmt.Sprintf("%s:%d", path.Base(name), n)}
 			if err := l.parse(lines.Bytes()); err != nil {
 				return nil, err
+			}
+			if list := strings.TrimSuffix(path.Base(name), ".jsonl"); l.Lock != list {
+				return nil, input.Errorf("corpus %s: a trial of %s in the list of %s", l.at, l.Lock, list)
 			}
 			if first, twice := seen[l.Key()]; twice {
 				return nil, input.Errorf("corpus %s: %s is already in %s: expected each trial once", l.at, l.Title(), first)
@@ -140,17 +144,20 @@ func (l *Line) parse(text []byte) error {
 		return input.Errorf("corpus %s: expected a schedule or a seed: only trial 0 without a fault has neither", l.at)
 	case len(l.For) == 0:
 		return input.Errorf("corpus %s: expected facts for which the trial is kept", l.at)
-	case l.Draw < 0 || l.Draw > mostDrawn:
-		return input.Errorf("corpus %s: draw %d: expected at most %d", l.at, l.Draw, mostDrawn)
+	case l.Draw < 0 || l.Draw > MostDrawn:
+		return input.Errorf("corpus %s: draw %d: expected at most %d", l.at, l.Draw, MostDrawn)
 	}
 	return nil
 }
 
-// mostDrawn is the maximum of Line.Draw.
-const mostDrawn = 900
+// MostDrawn is the maximum of Line.Draw.
+const MostDrawn = 900
 
 // decode decodes text, which must be one JSON value with known fields and nothing else.
 func decode(text []byte, into any) error {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return errors.New("the line is empty")
+	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
 	if err := in.Decode(into); err != nil {

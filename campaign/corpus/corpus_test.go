@@ -15,20 +15,21 @@ import (
 func TestALineThatCannotBeUsedIsNamedWithItsFile(t *testing.T) {
 	const good = `{"lock":"setnx","fault":"none","workload":"mutex","schedule":"x","for":["outcome holds"]}`
 	for name, test := range map[string]struct{ text, says string }{
-		"no JSON":            {good + "\nsetnx under none", "a.jsonl:2: expected a trial as a line of JSON"},
-		"an unknown field":   {`{"lock":"setnx","faults":"none"}`, `a.jsonl:1: expected a trial as a line of JSON: json: unknown field "faults"`},
-		"a name is missing":  {`{"lock":"setnx","fault":"none","for":[]}`, "a.jsonl:1: expected the names of a lock, a fault and a workload"},
-		"drawn and named":    {`{"lock":"setnx","fault":"none","workload":"mutex","schedule":"x","seed":3,"for":[]}`, "a.jsonl:1: expected a schedule, or a seed"},
-		"a negative number":  {`{"lock":"setnx","fault":"none","workload":"mutex","trial":-3,"for":[]}`, "a.jsonl:1: seed 0, trial -3: expected"},
-		"the same trial":     {good + "\n\n", "a.jsonl:2: expected a trial"},
-		"more than a line":   {good + " <<<", "a.jsonl:1: expected a trial as a line of JSON: there is more after it"},
-		"neither kind":       {`{"lock":"setnx","fault":"delay","workload":"mutex","trial":3,"for":["outcome holds"]}`, "a.jsonl:1: expected a schedule or a seed"},
-		"no facts":           {`{"lock":"setnx","fault":"delay","workload":"mutex","schedule":"x","for":[]}`, "a.jsonl:1: expected facts"},
-		"too many to draw":   {`{"lock":"setnx","fault":"delay","workload":"mutex","schedule":"x","for":["outcome holds"],"draw":1000}`, "a.jsonl:1: draw 1000: expected at most 900"},
-		"the same trial two": {good + "\n" + good, "a.jsonl:2: setnx under none (mutex), x is already in a.jsonl:1"},
+		"no JSON":            {good + "\nsetnx under none", "setnx.jsonl:2: expected a trial as a line of JSON"},
+		"an unknown field":   {`{"lock":"setnx","faults":"none"}`, `setnx.jsonl:1: expected a trial as a line of JSON: json: unknown field "faults"`},
+		"a name is missing":  {`{"lock":"setnx","fault":"none","for":[]}`, "setnx.jsonl:1: expected the names of a lock, a fault and a workload"},
+		"drawn and named":    {`{"lock":"setnx","fault":"none","workload":"mutex","schedule":"x","seed":3,"for":[]}`, "setnx.jsonl:1: expected a schedule, or a seed"},
+		"a negative number":  {`{"lock":"setnx","fault":"none","workload":"mutex","trial":-3,"for":[]}`, "setnx.jsonl:1: seed 0, trial -3: expected"},
+		"an empty line":      {good + "\n\n", "setnx.jsonl:2: expected a trial as a line of JSON: the line is empty"},
+		"another recipe's":   {strings.Replace(good, `"setnx"`, `"redlock"`, 1), "setnx.jsonl:1: a trial of redlock in the list of setnx"},
+		"more than a line":   {good + " <<<", "setnx.jsonl:1: expected a trial as a line of JSON: there is more after it"},
+		"neither kind":       {`{"lock":"setnx","fault":"delay","workload":"mutex","trial":3,"for":["outcome holds"]}`, "setnx.jsonl:1: expected a schedule or a seed"},
+		"no facts":           {`{"lock":"setnx","fault":"delay","workload":"mutex","schedule":"x","for":[]}`, "setnx.jsonl:1: expected facts"},
+		"too many to draw":   {`{"lock":"setnx","fault":"delay","workload":"mutex","schedule":"x","for":["outcome holds"],"draw":1000}`, "setnx.jsonl:1: draw 1000: expected at most 900"},
+		"the same trial two": {good + "\n" + good, "setnx.jsonl:2: setnx under none (mutex), x is already in setnx.jsonl:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := corpus.Read(fstest.MapFS{"a.jsonl": {Data: []byte(test.text)}})
+			_, err := corpus.Read(fstest.MapFS{"setnx.jsonl": {Data: []byte(test.text)}})
 			if err == nil || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want it to say %q", err, test.says)
 			}
@@ -41,17 +42,18 @@ func TestAListThatIsWrittenReadsBackTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	list = slices.DeleteFunc(list, func(l corpus.Line) bool { return l.Lock != "redlock" })
 	text, err := list.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := corpus.Read(fstest.MapFS{"all.jsonl": {Data: text}})
+	again, err := corpus.Read(fstest.MapFS{"redlock.jsonl": {Data: text}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	second, err := again.Marshal()
-	if err != nil || string(second) != string(text) {
-		t.Errorf("the list changes when it is read and written again (%v)", err)
+	if err != nil || string(second) != string(text) || len(list) == 0 {
+		t.Errorf("the list of %d changes when it is read and written again (%v)", len(list), err)
 	}
 }
 

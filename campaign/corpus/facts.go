@@ -52,7 +52,7 @@ const (
 func Outcome(t trial.Result) string {
 	text := outcomePrefix + string(t.Outcome)
 	if t.Violation() {
-		text += " " + string(cmp.Or(t.Kind, "undeclared"))
+		text += " " + string(cmp.Or(t.Kind, undeclared))
 	}
 	if len(t.Flaws) > 0 && t.Flaws[0].Forever {
 		text += " for ever"
@@ -62,12 +62,18 @@ func Outcome(t trial.Result) string {
 
 // Flaw returns the fact that a trial shows a flaw.
 func Flaw(f trial.Flaw) string {
-	text := fmt.Sprintf("%s by %s, %s", f.Oracle, f.Cause, cmp.Or(f.Kind, "undeclared"))
+	text := fmt.Sprintf("%s by %s, %s", f.Oracle, f.Cause, cmp.Or(f.Kind, undeclared))
 	if f.Forever {
 		text += ", for ever"
 	}
 	return text
 }
+
+// undeclared stands where a flaw of a declared kind has its kind.
+const undeclared = "undeclared"
+
+// IsUndeclared says whether a fact is about a flaw that the lock's recipe does not declare.
+func IsUndeclared(fact string) bool { return IsFlaw(fact) && strings.Contains(fact, ", "+undeclared) }
 
 // FlawKey returns the oracle and the cause of a fact about a flaw: "exclusion by foreign-delete".
 func FlawKey(fact string) string {

@@ -140,9 +140,9 @@ func lacks(t *testing.T, lock, fault string) *trial.Lack {
 // elsewhere are causes that no trial of the corpus and no recorded trial shows, each with a test that
 // shows it.
 var elsewhere = map[string]string{
-	"long-lease":   "internal/mutants: mutant-life-in-milliseconds-for-seconds",
+	"long-lease":   "campaign/mutants: mutant-life-in-milliseconds-for-seconds",
 	"starved":      "locktest: TestScene, lostWakeup",
-	"left-free":    "internal/strangers: the table",
+	"left-free":    "locktest/strangers: the table",
 	"cross-slot":   "checker: the tests of clusters; the simulation has no Redis Cluster",
 	"runaway":      "testbed/sim and trial/worker: such a trial ends its process",
 	"unclassified": "it is no cause, but the lack of one",

@@ -2,7 +2,6 @@ package linear
 
 import (
 	"cmp"
-	"container/heap"
 	"maps"
 	"slices"
 	"time"
@@ -48,38 +47,38 @@ type Overlaps struct {
 // Sweep takes O(n log n) time, plus the time for listing the overlaps.
 func Sweep(holds []Hold, permits int) Overlaps {
 	found := Overlaps{Locks: map[string]bool{}}
-	active := map[string]*present{}
-	for i, hold := range holds {
-		h := placed{hold, i}
-		p := active[h.Lock]
-		if p == nil {
-			p = &present{}
-			active[h.Lock] = p
+	ending := make([]int, 0, len(holds)) // places in order of To; a hold that ends at once is never open
+	for i, h := range holds {
+		if h.To > h.From {
+			ending = append(ending, i)
 		}
-		p.leave(h.From)
-		n := p.against(h, permits)
-		if n > 0 {
+	}
+	slices.SortFunc(ending, func(a, b int) int { return cmp.Compare(holds[a].To, holds[b].To) })
+	locks := map[string]*present{}
+	for i, h := range holds {
+		for ; len(ending) > 0 && holds[ending[0]].To <= h.From; ending = ending[1:] {
+			ended := holds[ending[0]]
+			locks[ended.Lock].crowdOf(ended).leave(ending[0], ended.Client)
+		}
+		p := locks[h.Lock]
+		if p == nil {
+			p = &present{newCrowd(), newCrowd()}
+			locks[h.Lock] = p
+		}
+		if n := p.against(h, permits); n > 0 {
 			found.Total += n
 			found.Locks[h.Lock] = true
+			if len(found.List) < maxOverlaps {
+				found.List = append(found.List, p.overlaps(holds, i, permits)...)
+				found.List = found.List[:min(len(found.List), maxOverlaps)]
+			}
 		}
-		switch {
-		case n == 0 || len(found.List) >= maxOverlaps:
-		case permits > 1:
-			found.List = append(found.List, p.crowded(h, permits))
-		default:
-			p.list(h, &found)
+		if h.To > h.From {
+			p.crowdOf(h).enter(i, h.Client)
 		}
-		p.enter(h)
 	}
 	return found
 }
-
-type placed struct {
-	Hold
-	place int
-}
-
-func byPlace(a, b placed) int { return cmp.Compare(a.place, b.place) }
 
 // present has one lock's holds that are open at the sweep's position. Readers are
 // separate, since they do not conflict with each other.
@@ -87,23 +86,16 @@ type present struct {
 	readers, others crowd
 }
 
-func (p *present) enter(h placed) { p.crowdOf(h).enter(h) }
-
-func (p *present) crowdOf(h placed) *crowd {
+func (p *present) crowdOf(h Hold) crowd {
 	if h.Mode == history.Read {
-		return &p.readers
+		return p.readers
 	}
-	return &p.others
-}
-
-func (p *present) leave(now time.Duration) {
-	p.readers.leave(now)
-	p.others.leave(now)
+	return p.others
 }
 
 // against counts the overlaps of h with the open holds. With several permits, h has at most one
 // overlap, with all open holds together. A lock with several permits has no modes.
-func (p *present) against(h placed, permits int) int {
+func (p *present) against(h Hold, permits int) int {
 	n := p.others.foreign(h.Client)
 	if permits > 1 {
 		if p.others.owners(h.Client) < permits {
@@ -117,91 +109,59 @@ func (p *present) against(h placed, permits int) int {
 	return n
 }
 
-// list adds h's overlaps to found, in order of the earlier hold.
-func (p *present) list(h placed, found *Overlaps) {
-	var beside []placed
-	crowds := []*crowd{&p.others}
-	if h.Mode != history.Read {
-		crowds = append(crowds, &p.readers)
-	}
-	for _, c := range crowds {
-		for _, g := range c.holds {
-			if g.Client != h.Client {
-				beside = append(beside, g)
+// overlaps returns the overlaps of the hold at i, in order of the earlier hold. With several permits it
+// is one overlap, which ends when enough owners have left for the permits to suffice.
+func (p *present) overlaps(holds []Hold, i, permits int) (all []Overlap) {
+	h := holds[i]
+	var beside []int
+	last := map[int]time.Duration{h.Client: h.To} // by owner: the end of its last hold
+	for _, c := range []crowd{p.others, p.readers} {
+		for at, client := range c.open {
+			last[client] = max(last[client], holds[at].To)
+			if client != h.Client && (h.Mode != history.Read || holds[at].Mode != history.Read) {
+				beside = append(beside, at)
 			}
 		}
 	}
-	slices.SortFunc(beside, byPlace)
-	for _, g := range beside {
-		if len(found.List) == maxOverlaps {
-			return
-		}
-		found.List = append(found.List, Overlap{Later: h.place, Earlier: g.place, Until: min(h.To, g.To)})
+	slices.Sort(beside)
+	if permits > 1 {
+		ends := slices.Sorted(maps.Values(last))
+		return []Overlap{{Later: i, Earlier: beside[0], Beside: beside, Until: min(h.To, ends[len(ends)-permits-1])}}
 	}
+	for _, at := range beside {
+		all = append(all, Overlap{Later: i, Earlier: at, Until: min(h.To, holds[at].To)})
+	}
+	return all
 }
 
-// crowded returns the overlap of h, which exceeds the permits, with all open holds. The
-// overlap ends when enough owners have left for the permits to suffice.
-func (p *present) crowded(h placed, permits int) Overlap {
-	last := map[int]time.Duration{h.Client: h.To} // by owner: the end of its last hold
-	var beside []placed
-	for _, g := range p.others.holds {
-		last[g.Client] = max(last[g.Client], g.To)
-		if g.Client != h.Client {
-			beside = append(beside, g)
-		}
-	}
-	slices.SortFunc(beside, byPlace)
-	ends := slices.Sorted(maps.Values(last))
-	o := Overlap{Later: h.place, Earlier: beside[0].place, Until: min(h.To, ends[len(ends)-permits-1])}
-	for _, g := range beside {
-		o.Beside = append(o.Beside, g.place)
-	}
-	return o
-}
-
-// crowd is a heap of holds ordered by To.
+// crowd is a set of open holds.
 type crowd struct {
-	holds []placed
-	of    map[int]int // number of holds by client
+	open map[int]int // by place: the client
+	of   map[int]int // by client: the number of its holds
 }
 
-func (c *crowd) enter(h placed) {
-	if c.of == nil {
-		c.of = map[int]int{}
-	}
-	c.of[h.Client]++
-	heap.Push(c, h)
+func newCrowd() crowd { return crowd{map[int]int{}, map[int]int{}} }
+
+func (c crowd) enter(place, client int) {
+	c.open[place] = client
+	c.of[client]++
 }
 
-func (c *crowd) leave(now time.Duration) {
-	for len(c.holds) > 0 && c.holds[0].To <= now {
-		h := heap.Pop(c).(placed)
-		if c.of[h.Client]--; c.of[h.Client] == 0 {
-			delete(c.of, h.Client)
-		}
+func (c crowd) leave(place, client int) {
+	delete(c.open, place)
+	if c.of[client]--; c.of[client] == 0 {
+		delete(c.of, client)
 	}
 }
 
-func (c *crowd) foreign(client int) int { return len(c.holds) - c.of[client] }
+func (c crowd) foreign(client int) int { return len(c.open) - c.of[client] }
 
 // owners returns the number of clients that have a hold. It does not count the client whose number
 // is except.
-func (c *crowd) owners(except int) int {
+func (c crowd) owners(except int) int {
 	n := len(c.of)
 	if c.of[except] > 0 {
 		n--
 	}
 	return n
-}
-
-// Len, Less, Swap, Push and Pop implement heap.Interface.
-func (c *crowd) Len() int           { return len(c.holds) }
-func (c *crowd) Less(i, j int) bool { return c.holds[i].To < c.holds[j].To }
-func (c *crowd) Swap(i, j int)      { c.holds[i], c.holds[j] = c.holds[j], c.holds[i] }
-func (c *crowd) Push(x any)         { c.holds = append(c.holds, x.(placed)) }
-func (c *crowd) Pop() any {
-	last := c.holds[len(c.holds)-1]
-	c.holds = c.holds[:len(c.holds)-1]
-	return last
 }

@@ -3,7 +3,7 @@ package progress
 import (
 	"testing"
 
-	"github.com/lockstorm/lockstorm/checker/internal/histories"
+	"github.com/lockstorm/lockstorm/checker/histories"
 	"github.com/lockstorm/lockstorm/history"
 )
 

@@ -1,4 +1,6 @@
-// Package crash explains the death of a process in which a trial ran.
+// Package crash explains the death of a process in which a trial ran, and reads dumps of a process's goroutines:
+// it finds the line at which the code under test waits, or runs, in a bubble of testing/synctest. A dump is the text
+// that runtime.Stack returns, and that the Go runtime writes when a process dies. Text around it is ignored.
 //
 // The input is a Death: how the process ended, and its stderr. The output is a breakdown of the
 // code under test, or an error if the death proves nothing about that code.
@@ -14,7 +16,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/testbed"
 )
@@ -140,7 +141,7 @@ func Busy(dump, bubble string) string { return TooLong + busy(dump, bubble) }
 
 // busy names the function of the code under test that runs in the dump; "" if none runs.
 func busy(dump, bubble string) string {
-	for _, g := range goroutines.Parse(dump, bubble) {
+	for _, g := range ParseGoroutines(dump, bubble) {
 		if name := g.Entry(); name != "" && g.Active() {
 			return ": " + name + " does not return"
 		}
@@ -154,15 +155,15 @@ func Stands(dump, bubble string) string { return Standstill + standing(dump, bub
 
 // standing returns the reason, found in the dump, why the clock of a bubble stands still.
 func standing(dump, bubble string) string {
-	all := goroutines.Parse(dump, bubble)
-	stuck := slices.DeleteFunc(slices.Clone(all), func(g goroutines.Goroutine) bool { return !g.Locked() })
+	all := ParseGoroutines(dump, bubble)
+	stuck := slices.DeleteFunc(slices.Clone(all), func(g Goroutine) bool { return !g.Locked() })
 	for _, g := range stuck {
 		if name := g.Function(); name != "" {
-			return ": " + name + " waits, not for time but for a lock whose owner waits for time" + goroutines.Where(goroutines.Lines(stuck))
+			return ": " + name + " waits, not for time but for a lock whose owner waits for time" + Where(Lines(stuck))
 		}
 	}
-	stuck = slices.DeleteFunc(all, func(g goroutines.Goroutine) bool { return g.Durable() || g.Active() })
-	if where := goroutines.Where(goroutines.Lines(stuck)); where != "" {
+	stuck = slices.DeleteFunc(all, func(g Goroutine) bool { return g.Durable() || g.Active() })
+	if where := Where(Lines(stuck)); where != "" {
 		return ": a goroutine waits for something outside the trial: " + stuck[0].State + where
 	}
 	return ", and its process does nothing"
@@ -172,8 +173,6 @@ var (
 	complaining = regexp.MustCompile(`(?m)^(?:panic|fatal error): `)
 	// complaint matches the Go runtime's last message, and the first goroutine after it.
 	complaint = regexp.MustCompile(`(?ms)^((?:panic|fatal error): .*?)\n(?:\[signal[^\n]*\n)?\n?^(goroutine \d+ [^\n]*\[[^\n]*\n.*?)(?:\n\n|\z)`)
-	// call matches a function and its place, in a stack.
-	call = regexp.MustCompile(`(?m)^(\S.*)\([^()\n]*\)\n\t(\S+):(\d+)`)
 	// asides matches notes that the runtime adds to the text of a panic.
 	asides = regexp.MustCompile(` \[recovered(, repanicked)?\]`)
 )
@@ -210,7 +209,7 @@ func panicked(stderr string) (text, at string) {
 		stack = stack[i:] // from where the panic arose, not where it was raised again
 	}
 	where := ""
-	for _, c := range call.FindAllStringSubmatch(stack, -1) {
+	for _, c := range called.FindAllStringSubmatch(stack, -1) {
 		name, file := c[1], c[2]
 		if name == "panic" || strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "created by ") {
 			continue
@@ -230,9 +229,6 @@ func panicked(stderr string) (text, at string) {
 	}
 	return text + where, at
 }
-
-// module is the prefix of the names of this project's functions.
-const module = "github.com/lockstorm/lockstorm/"
 
 // harness reports whether a function belongs to this project, but neither to a recipe nor to
 // package locktest, which calls a user's lock.

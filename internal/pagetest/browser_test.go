@@ -3,6 +3,7 @@ package pagetest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -28,19 +29,41 @@ var reportFlag = flag.String("report", "", "test this report.html instead of tha
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 	"/Applications/Chromium.app/Contents/MacOS/Chromium", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
 
-// chromium returns the browser's path, or fails the test and says how to get it.
-func chromium(t *testing.T) string {
-	t.Helper()
+// chromium returns the browser's path, or an error that says how to get it.
+func chromium() (string, error) {
 	if path := os.Getenv("LOCKSTORM_CHROMIUM"); path != "" {
-		return path
+		return path, nil
 	}
 	for _, name := range browsers {
 		if path, err := exec.LookPath(name); err == nil {
-			return path
+			return path, nil
 		}
 	}
-	t.Fatal("NOT TESTED: no Chromium is on PATH: scripts/ensure-chromium installs it (on Debian: apt-get install chromium), or name one in LOCKSTORM_CHROMIUM")
-	return ""
+	return "", errors.New("NOT TESTED: no Chromium is on PATH: scripts/ensure-chromium installs it (on Debian: apt-get install chromium), or name one in LOCKSTORM_CHROMIUM")
+}
+
+// browser starts the browser once; stopBrowser stops it.
+var (
+	browser     = sync.OnceValues(startBrowser)
+	stopBrowser = func() {}
+)
+
+func startBrowser() (context.Context, error) {
+	path, err := chromium()
+	if err != nil {
+		return nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU)
+	if runtime.GOOS == "linux" && os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses to sandbox root
+	}
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	stopBrowser = stop
+	ctx, _ = chromedp.NewContext(ctx)
+	if err := chromedp.Do(ctx); err != nil {
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	return ctx, nil
 }
 
 // campaignArgs are the arguments of the tested campaign. Its page has long names, every fault, and
@@ -92,6 +115,7 @@ func TestMain(m *testing.M) {
 	}
 	scratch = dir
 	code := m.Run()
+	stopBrowser()
 	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -116,7 +140,7 @@ func report(t *testing.T) string {
 	return path
 }
 
-// tab is a page in its own browser.
+// tab is a page in a browser context of its own: no cookies, storage or history are shared with other tabs.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -145,16 +169,14 @@ func visit(t *testing.T, s screen) *tab {
 // visitPage does what visit does, with the page at path.
 func visitPage(t *testing.T, path string, s screen) *tab {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.DisableGPU)
-	if runtime.GOOS == "linux" && os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // Chromium refuses to sandbox root
+	shared, err := browser()
+	if err != nil {
+		t.Fatal(err)
 	}
-	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
+	ctx, stop := chromedp.NewContext(shared, chromedp.WithNewBrowserContext())
 	t.Cleanup(stop)
 	x := &tab{t: t, ctx: ctx}
-	if err := chromedp.Listen(ctx, x.listen); err != nil { // starts the browser
+	if err := chromedp.Listen(ctx, x.listen); err != nil { // opens the tab
 		t.Fatal(err)
 	}
 	x.ctx, stop = context.WithTimeout(ctx, 10*time.Minute) // make test runs other tests beside these

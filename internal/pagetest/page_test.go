@@ -14,16 +14,22 @@ import (
 //go:embed contrast.js
 var contrast string
 
-// openAll opens all sections, the sections inside them, and every third cell. Opening every cell
-// would take too long.
-const openAll = `(async () => {
+// openAll returns a script that opens all sections, the sections inside them, and every third cell; with -short,
+// every tenth, which are cells of all faults, too. Opening every cell would take too long.
+func openAll() string {
+	stride := 3
+	if testing.Short() {
+		stride = 10
+	}
+	return fmt.Sprintf(`(async () => {
 	for (let i = 0; i < 3; i++) {
 		const cells = [...document.querySelectorAll("details.cell")];
-		document.querySelectorAll("details").forEach(d => { if (!d.closest(".cell") || cells.indexOf(d.closest(".cell")) % 3 === 0) d.open = true; });
+		document.querySelectorAll("details").forEach(d => { if (!d.closest(".cell") || cells.indexOf(d.closest(".cell")) %% %d === 0) d.open = true; });
 		await new Promise(done => setTimeout(done, 100));
 	}
 	return true;
-})()`
+})()`, stride)
+}
 
 // openCells opens every cell and the sections inside it.
 const openCells = `document.querySelectorAll("details.cell, .cell details").forEach(d => { d.open = true; }); return new Promise(done => setTimeout(() => done(true), 300))`
@@ -49,7 +55,7 @@ func TestPageIsSmallQuietAndWhole(t *testing.T) {
 		t.Errorf("the page has %d bytes", info.Size())
 	}
 	x := visit(t, desk)
-	eval[bool](x, openAll)
+	eval[bool](x, openAll())
 	for _, complaint := range x.complaints() {
 		t.Error(complaint)
 	}
@@ -253,7 +259,7 @@ func TestKeyboardAlone(t *testing.T) {
 
 func TestLandmarksAndNames(t *testing.T) {
 	x := visit(t, desk)
-	eval[bool](x, openAll)
+	eval[bool](x, openAll())
 	for what, script := range map[string]string{
 		"one banner, main, footer, and a named navigation": `["body > header", "main", "body > footer", "nav[aria-label]"].every(what => document.querySelectorAll(what).length === 1)`,
 		"a language and a title":                           `document.documentElement.lang === "en" && document.title !== ""`,
@@ -280,7 +286,7 @@ func TestEveryTextHasContrast(t *testing.T) {
 			if (paper == "rgb(255, 255, 255)") == dark {
 				t.Errorf("the page is %s", paper)
 			}
-			eval[bool](x, openAll)
+			eval[bool](x, openAll())
 			got := eval[struct {
 				Count int
 				Bad   []string
@@ -301,8 +307,10 @@ func TestScreens(t *testing.T) {
 			x := visit(t, s)
 			x.run(`document.querySelector('.matrix a[href="#setnx--failover"], .matrix a[href^="#setnx"]').click()`)
 			x.until(`document.querySelector(".panel") !== null`)
-			eval[bool](x, openAll)
-			eval[bool](x, "(() => {"+openCells+"})()")
+			eval[bool](x, openAll())
+			if !testing.Short() {
+				eval[bool](x, "(() => {"+openCells+"})()")
+			}
 			if over := eval[float64](x, `document.scrollingElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 				wide := eval[[]string](x, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest(".matrixbox, .timeline, .plots, svg")).map(e => e.outerHTML.slice(0, 100)).slice(0, 3)`)
 				t.Errorf("the page is %v px wider than the screen: %q", over, wide)

@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/lockstorm/lockstorm/internal/child/childtest"
+	"github.com/lockstorm/lockstorm/testbed/childtest"
 )
 
 // harnessVariable makes the test binary act as a harness. The harness starts servers, prints their

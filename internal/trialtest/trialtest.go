@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/internal/child/childtest"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/childtest"
 	"github.com/lockstorm/lockstorm/testbed/process"
 )
 

@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -72,8 +71,8 @@ func sizesOf(all map[sweepAt]swept, fault string) (sizes []float64) {
 // plotBreaks draws, for each fault with a sweep, the share of violated trials by the fault's size
 // in lease times.
 func plotBreaks(c Campaign) *svg.Picture {
-	all, in := sweeps(c.Trials), cell.ComparedIn(c.Trials)
-	recipes, faults := cell.Axes(c.Matrix)
+	all, in := sweeps(c.Trials), ComparedIn(c.Trials)
+	recipes, faults := CellAxes(c.Matrix)
 	recipes = slices.DeleteFunc(recipes, func(recipe string) bool {
 		for at, s := range all {
 			if at.lock == recipe && at.workload == in[recipe] && s.enough() {
@@ -182,7 +181,7 @@ func fromTo(least, most int) string {
 // the plot omits.
 func breaksTable(c Campaign) [][]string {
 	all := sweeps(c.Trials)
-	recipes, faults := cell.Axes(c.Matrix)
+	recipes, faults := CellAxes(c.Matrix)
 	rows := [][]string{{"recipe", "workload", "fault", "size in TTL", "trials", "judged", "violated"}}
 	for _, fault := range faults {
 		for _, recipe := range recipes {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -32,7 +31,7 @@ func sweptTrials(lock string, size float64, n int, outcomes ...trial.Outcome) (a
 func campaignOf(trials ...[]trial.Result) Campaign {
 	c := Campaign{Trials: slices.Concat(trials...), Sizes: map[string]string{}, Needs: map[string][]testbed.Capability{}}
 	for _, t := range c.Trials {
-		if _, ok := cell.Of(c.Matrix, t.Spec.Lock, t.Spec.Fault); !ok {
+		if _, ok := CellOf(c.Matrix, t.Spec.Lock, t.Spec.Fault); !ok {
 			c.Matrix.Cells = append(c.Matrix.Cells, campaign.Cell{Lock: t.Spec.Lock, Fault: t.Spec.Fault})
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -90,7 +89,7 @@ func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
 // heatMap returns a picture with a row for each recipe and a column for each fault. paint draws
 // one cell.
 func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length)) *svg.Picture {
-	recipes, faults := cell.Axes(m)
+	recipes, faults := CellAxes(m)
 	height := vg.Length(len(recipes)*plotRow + 112)
 	return chart(title, panel{axis, recipes, 4, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = -0.5, float64(len(faults))-0.5
@@ -120,13 +119,13 @@ type shade struct {
 
 // figureMap is a heat map of figures. Cells without a figure are hatched; unsupported cells are
 // blank.
-func figureMap(m campaign.Matrix, title, axis string, figure func(at cell.Key) (s shade, ok bool)) *svg.Picture {
+func figureMap(m campaign.Matrix, title, axis string, figure func(at CellKey) (s shade, ok bool)) *svg.Picture {
 	return heatMap(m, title, axis, func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
 		n.Box(svg.Wash, x0, y0, x1, y1)
 		if c.Verdict == trial.NotSupported {
 			return
 		}
-		s, ok := figure(cell.Key{Lock: c.Lock, Fault: c.Fault})
+		s, ok := figure(CellKey{Lock: c.Lock, Fault: c.Fault})
 		if !ok {
 			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
 			return

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -23,15 +22,15 @@ type damage struct {
 func (d damage) perHour() float64 { return float64(d.lost) / d.lasted.Hours() }
 
 // damages sums up the updates of each cell, over the measurable trials with updates. Only trials of
-// the recipe's workload (cell.ComparedIn) count.
-func damages(trials []trial.Result) map[cell.Key]damage {
-	in := cell.ComparedIn(trials)
-	out := map[cell.Key]damage{}
+// the recipe's workload (ComparedIn) count.
+func damages(trials []trial.Result) map[CellKey]damage {
+	in := ComparedIn(trials)
+	out := map[CellKey]damage{}
 	for _, t := range trials {
-		if !cell.Measurable(t) || t.Progress.Updates == 0 || t.Spec.Workload != in[t.Spec.Lock] {
+		if !Measurable(t) || t.Progress.Updates == 0 || t.Spec.Workload != in[t.Spec.Lock] {
 			continue
 		}
-		at := cell.Key{Lock: t.Spec.Lock, Fault: t.Spec.Fault}
+		at := CellKey{Lock: t.Spec.Lock, Fault: t.Spec.Fault}
 		d := out[at]
 		d.trials, d.updates, d.lost = d.trials+1, d.updates+t.Progress.Updates, d.lost+t.Progress.LostUpdates
 		d.lasted += t.Progress.Lasted
@@ -47,7 +46,7 @@ func plotDamage(c Campaign) *svg.Picture {
 		return nil
 	}
 	axis := "by the trials' clock · dark: 10,000 or more · hatched: no update was seen"
-	return figureMap(c.Matrix, "Lost updates per hour, with a fault every few seconds", axis, func(at cell.Key) (shade, bool) {
+	return figureMap(c.Matrix, "Lost updates per hour, with a fault every few seconds", axis, func(at CellKey) (shade, bool) {
 		d, seen := cells[at]
 		s := shade{text: short(d.perHour())}
 		if d.lost > 0 {
@@ -81,12 +80,12 @@ func short(rate float64) string {
 
 // damageTable returns the figures behind the plot, in the matrix's order.
 func damageTable(c Campaign) [][]string {
-	cells, in := damages(c.Trials), cell.ComparedIn(c.Trials)
-	recipes, faults := cell.Axes(c.Matrix)
+	cells, in := damages(c.Trials), ComparedIn(c.Trials)
+	recipes, faults := CellAxes(c.Matrix)
 	rows := [][]string{{"recipe", "workload", "fault", "trials", "seconds", "updates", "lost updates", "lost updates per hour"}}
 	for _, recipe := range recipes {
 		for _, fault := range faults {
-			if d, ok := cells[cell.Key{Lock: recipe, Fault: fault}]; ok {
+			if d, ok := cells[CellKey{Lock: recipe, Fault: fault}]; ok {
 				rows = append(rows, []string{
 					recipe, in[recipe], fault, strconv.Itoa(d.trials), strconv.FormatFloat(d.lasted.Seconds(), 'f', 3, 64),
 					strconv.Itoa(d.updates), strconv.Itoa(d.lost), strconv.FormatFloat(d.perHour(), 'f', 1, 64),

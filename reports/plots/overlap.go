@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -15,10 +14,10 @@ import (
 const leastOverlaps = 10
 
 // overlaps summarizes, for each recipe, the longest overlap of each trial: how long two clients
-// held one lock at once. It counts trials of the recipe's workload (cell.ComparedIn) that had an
+// held one lock at once. It counts trials of the recipe's workload (ComparedIn) that had an
 // overlap, but no trials of a sweep.
 func overlaps(trials []trial.Result) []Latency {
-	in, oracles := cell.ComparedIn(trials), ofOverlaps()
+	in, oracles := ComparedIn(trials), ofOverlaps()
 	longest := map[string][]time.Duration{}
 	for _, t := range trials {
 		if d := longestOverlap(t, oracles); d > 0 && t.Spec.Size == 0 && t.Spec.Workload == in[t.Spec.Lock] {
@@ -66,7 +65,7 @@ func plotOverlaps(c Campaign) *svg.Picture {
 // overlapTable returns the figures of the plot, in milliseconds.
 func overlapTable(c Campaign) [][]string {
 	rows := [][]string{{"recipe", "workload", "trials with an overlap", "least ms", "median ms", "90th percentile ms", "99th percentile ms", "longest ms"}}
-	in := cell.ComparedIn(c.Trials)
+	in := ComparedIn(c.Trials)
 	for _, l := range overlaps(c.Trials) {
 		row := []string{l.Lock, in[l.Lock], strconv.Itoa(l.N)}
 		for _, d := range []time.Duration{l.Min, l.Median, l.P90, l.P99, l.Max} {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/progress"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 	"github.com/lockstorm/lockstorm/trial"
 )
 

@@ -5,8 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -20,13 +19,13 @@ type recovery struct {
 
 // recoveries summarizes the recoveries of each cell, over the measurable trials. Cells in which no
 // recovery was awaited are left out.
-func recoveries(trials []trial.Result) map[cell.Key]recovery {
-	out := map[cell.Key]recovery{}
+func recoveries(trials []trial.Result) map[CellKey]recovery {
+	out := map[CellKey]recovery{}
 	for _, t := range trials {
-		if !cell.Measurable(t) || t.Progress.Recoveries+t.Progress.Unrecovered == 0 {
+		if !Measurable(t) || t.Progress.Recoveries+t.Progress.Unrecovered == 0 {
 			continue
 		}
-		at := cell.Key{Lock: t.Spec.Lock, Fault: t.Spec.Fault}
+		at := CellKey{Lock: t.Spec.Lock, Fault: t.Spec.Fault}
 		r := out[at]
 		out[at] = recovery{longest: max(r.longest, t.Progress.RecoveryMax), never: r.never || t.Progress.Unrecovered > 0}
 	}
@@ -42,8 +41,8 @@ func plotRecovery(c Campaign) *svg.Picture {
 	}
 	ttl := c.ttl()
 	title := "Longest time until somebody got in after a fault, in seconds"
-	axis := "dark: ten times the TTL of " + prose.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: no case"
-	return figureMap(c.Matrix, title, axis, func(at cell.Key) (shade, bool) {
+	axis := "dark: ten times the TTL of " + wording.Length(ttl) + " or more · purple: at least once nobody got in any more · hatched: no case"
+	return figureMap(c.Matrix, title, axis, func(at CellKey) (shade, bool) {
 		r, seen := cells[at]
 		slow, col := slowness(r.longest, ttl), svg.Doubt
 		if r.never {

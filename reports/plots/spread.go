@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
@@ -43,7 +43,7 @@ func spreads(title, axis string, rows []Latency) *svg.Picture {
 			n.Lines(svg.Line(svg.Muted, 0.8), vg.Point{X: x(log(l.Min)), Y: mid}, vg.Point{X: x(log(l.P99)), Y: mid})
 			n.Box(svg.Alpha(svg.ClientInks[0], 0.45), x(log(l.Median)), mid-4, max(x(log(l.P90)), x(log(l.Median))+1), mid+4)
 			n.Box(svg.ClientInks[0], x(log(l.Median))-1, mid-5, x(log(l.Median))+1, mid+5)
-			n.Text(sty, x(log(l.P99))+4, mid+1, prose.Length(rounded(l.Median)))
+			n.Text(sty, x(log(l.P99))+4, mid+1, wording.Length(rounded(l.Median)))
 		}
 	}})
 }
@@ -73,7 +73,7 @@ func logTicks(from, to float64) []plot.Tick {
 		for _, m := range []float64{1, 2, 5} {
 			if v := power + math.Log10(m); v >= from && v <= to && (m == 1 || to-from < 2.5) {
 				us := m * math.Pow(10, power)
-				ticks = append(ticks, plot.Tick{Value: v, Label: strings.Replace(prose.Length(time.Duration(us*1000)), " ", "\u00a0", 1)})
+				ticks = append(ticks, plot.Tick{Value: v, Label: strings.Replace(wording.Length(time.Duration(us*1000)), " ", "\u00a0", 1)})
 			}
 		}
 	}

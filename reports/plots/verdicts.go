@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -88,14 +87,14 @@ var verdictInks = []verdictInk{
 
 // plotVerdicts draws one bar for each recipe, divided by the verdicts of its cells.
 func plotVerdicts(c Campaign) *svg.Picture {
-	recipes, faults := cell.Axes(c.Matrix)
+	recipes, faults := CellAxes(c.Matrix)
 	if len(c.Matrix.Cells) == 0 {
 		return nil
 	}
 	height := vg.Length(len(recipes)*plotRow + 70)
 	var used []string
 	for _, c := range c.Matrix.Cells {
-		used = append(used, cell.Class(c))
+		used = append(used, CellClass(c))
 	}
 	return chart("Faults by verdict", panel{"faults", recipes, 22, height, func(g *plot.Plot) {
 		g.X.Min, g.X.Max = 0, float64(len(faults))
@@ -106,7 +105,7 @@ func plotVerdicts(c Campaign) *svg.Picture {
 			for _, v := range verdictInks {
 				count := 0
 				for _, c := range c.Matrix.Cells {
-					if c.Lock == recipe && cell.Class(c) == v.class {
+					if c.Lock == recipe && CellClass(c) == v.class {
 						count++
 					}
 				}

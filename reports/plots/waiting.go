@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/checker/progress"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
@@ -37,7 +36,7 @@ var waitingNeeds = fmt.Sprintf("No recipe has %d trials in which clients waited 
 // struck. It has a row for each recipe and a column for each kind of fault.
 func plotWaiting(c Campaign) *svg.Picture {
 	all := waves(c)
-	recipes, _ := cell.Axes(c.Matrix)
+	recipes, _ := CellAxes(c.Matrix)
 	var kinds, few []string
 	for _, k := range struckKinds {
 		if slices.ContainsFunc(recipes, func(lock string) bool { return all[waveAt{lock, k.name}] != nil }) {

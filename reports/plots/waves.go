@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/progress"
-	"github.com/lockstorm/lockstorm/reports/internal/cell"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -51,12 +50,12 @@ type waitBin struct {
 const never = 1 << 30
 
 // waves sums up the waits of each recipe by the kind of fault, over the measurable trials of the
-// recipe's workload (cell.ComparedIn). It omits waves with fewer than leastWaiting trials.
+// recipe's workload (ComparedIn). It omits waves with fewer than leastWaiting trials.
 func waves(c Campaign) map[waveAt]*wave {
-	in, out := cell.ComparedIn(c.Trials), map[waveAt]*wave{}
+	in, out := ComparedIn(c.Trials), map[waveAt]*wave{}
 	for _, t := range c.Trials {
 		kind := c.kindOf(t.Spec.Fault)
-		if t.Waiting == nil || kind == "" || !cell.Measurable(t) || t.Spec.Workload != in[t.Spec.Lock] {
+		if t.Waiting == nil || kind == "" || !Measurable(t) || t.Spec.Workload != in[t.Spec.Lock] {
 			continue
 		}
 		at := waveAt{t.Spec.Lock, kind}
@@ -125,8 +124,8 @@ func (b waitBin) of(share float64) (int, bool) {
 // waitsTable returns the figures of the plot, in milliseconds.
 func waitsTable(c Campaign) [][]string {
 	rows := [][]string{{"recipe", "workload", "faults", "trials", "ms since the fault struck", "trials watched", "fault in force", "waiting clients", "median ms", "99th percentile ms", "never"}}
-	all, in := waves(c), cell.ComparedIn(c.Trials)
-	recipes, _ := cell.Axes(c.Matrix)
+	all, in := waves(c), ComparedIn(c.Trials)
+	recipes, _ := CellAxes(c.Matrix)
 	unit := c.ttl() / progress.WaitingTick
 	ms := func(tenths int) string {
 		return strconv.FormatFloat(float64(time.Duration(tenths)*unit)/float64(time.Millisecond), 'f', -1, 64)

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // denied returns the steps that precede an operation's false answer: when the operation began, and
@@ -30,7 +30,7 @@ func (t *teller) denied() []Step {
 		return out
 	}
 	first, _ := facts.CommandAt(t.Commands, commands[0])
-	text := fmt.Sprintf("c%d's %s %s on %s", first.Client, t.commandName(first), did, prose.List(t.nodesOf(commands)))
+	text := fmt.Sprintf("c%d's %s %s on %s", first.Client, t.commandName(first), did, wording.List(t.nodesOf(commands)))
 	return append(out, Step{At: a.Since, Text: text, Weight: turning})
 }
 
@@ -42,6 +42,6 @@ func (t *teller) nodesOf(commands []int) []string {
 			nodes = append(nodes, c.Node)
 		}
 	}
-	slices.SortFunc(nodes, prose.ByNumber)
+	slices.SortFunc(nodes, wording.ByNumber)
 	return nodes
 }

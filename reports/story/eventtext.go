@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 // ended is the text for a trial that the code under test ended, by a deadlock, a panic or a runaway
@@ -45,7 +45,7 @@ func filled(text string, op history.Op, more ...string) string {
 	}
 	return strings.NewReplacer(append(more,
 		"{f}", op.F, "{client}", history.ClientName(op.Client), "{node}", op.Node, "{from}", op.From,
-		"{offset}", offsetWords(op.Offset), "{length}", prose.Length(op.Offset), "{lost}", lost,
-		"{names}", cmp.Or(keyNames(op.Keys), "nothing"), "{keys}", keysWords(op.Keys), "{error}", prose.FirstLine(op.Error),
+		"{offset}", offsetWords(op.Offset), "{length}", wording.Length(op.Offset), "{lost}", lost,
+		"{names}", cmp.Or(keyNames(op.Keys), "nothing"), "{keys}", keysWords(op.Keys), "{error}", wording.FirstLine(op.Error),
 	)...).Replace(text)
 }

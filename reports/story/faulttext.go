@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // lastCause returns the latest time at which a cause of the harm can have happened: 1 ms after the
@@ -33,7 +33,7 @@ func (t *teller) faultSteps() []Step {
 	}
 	for _, s := range facts.Splits(t.Ops) {
 		if s.From <= t.lastCause() && (s.To == 0 || s.To >= t.Start) {
-			text := fmt.Sprintf("the network split: from now on %s served %s as a second primary, beside the old one", s.Node, prose.List(s.Clients))
+			text := fmt.Sprintf("the network split: from now on %s served %s as a second primary, beside the old one", s.Node, wording.List(s.Clients))
 			out = append(out, Step{At: s.From, Text: text, Weight: struck})
 		}
 	}
@@ -75,7 +75,7 @@ func (t *teller) belongsToStory(op history.Op) bool {
 func (t *teller) windowWords(w facts.Window) string {
 	until := ""
 	if w.To-w.From >= 2*time.Millisecond && !w.Open {
-		until = " until " + prose.Instant(w.To)
+		until = " until " + wording.Instant(w.To)
 	}
 	switch {
 	case len(w.Links) > 0 && len(w.AimedAt()) > 0:
@@ -87,17 +87,17 @@ func (t *teller) windowWords(w facts.Window) string {
 		if len(w.Servers()) > 1 {
 			those = "them"
 		}
-		return fmt.Sprintf("%s stopped answering%s; what was sent to %s meanwhile waited there", prose.List(w.Servers()), until, those)
+		return fmt.Sprintf("%s stopped answering%s; what was sent to %s meanwhile waited there", wording.List(w.Servers()), until, those)
 	case w.Effect == history.Paused:
 		return freezeWords(w, until)
 	case w.Effect == history.Slowed:
-		return fmt.Sprintf("%s worked%s; its timers ran on", prose.List(clientNames(w.AimedAt())), until)
+		return fmt.Sprintf("%s worked%s; its timers ran on", wording.List(clientNames(w.AimedAt())), until)
 	case t.describedByEvents(w):
 		return ""
 	case w.Lagged() && t.cutOff(w):
 		return ""
 	case w.Lagged():
-		return fmt.Sprintf("%s stopped getting what the primary wrote", prose.List(w.Servers()))
+		return fmt.Sprintf("%s stopped getting what the primary wrote", wording.List(w.Servers()))
 	}
 	text := w.Fault
 	if target := w.Target(); target != "" {
@@ -110,7 +110,7 @@ func (t *teller) windowWords(w facts.Window) string {
 }
 
 func serverLinkWords(w facts.Window, until string) string {
-	ends := prose.List(w.Servers())
+	ends := wording.List(w.Servers())
 	switch w.Effect {
 	case history.Delayed:
 		return fmt.Sprintf("the network between %s held up what they wrote to each other%s", ends, until)
@@ -122,7 +122,7 @@ func serverLinkWords(w facts.Window, until string) string {
 
 // freezeWords says that clients froze, and if known, which command they were about to send.
 func freezeWords(w facts.Window, until string) string {
-	text := prose.List(clientNames(w.Clients)) + " froze" + until
+	text := wording.List(clientNames(w.Clients)) + " froze" + until
 	if command := w.BeforeSending(w.Clients...); command != "" {
 		text += ", when it was about to send " + command
 	}
@@ -202,7 +202,7 @@ func (t *teller) jumpWords(op history.Op) string {
 		case later.Time-op.Time < time.Millisecond:
 			return "jumped: it was " + offsetWords(op.Offset) + ", and was set right at once"
 		default:
-			return "jumped: it was " + offsetWords(op.Offset) + " until " + prose.Instant(later.Time)
+			return "jumped: it was " + offsetWords(op.Offset) + " until " + wording.Instant(later.Time)
 		}
 		break
 	}

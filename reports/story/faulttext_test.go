@@ -7,10 +7,10 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 )
 
 // toldOf returns the steps and the advice of a hand-made trial's story.
@@ -23,7 +23,7 @@ func toldOf(t *testing.T, trial reporttest.Trial) string {
 	s := Tell(f)
 	var out strings.Builder
 	for _, x := range s.Steps {
-		fmt.Fprintf(&out, "%s: %s\n", prose.Instant(x.At), x.Text)
+		fmt.Fprintf(&out, "%s: %s\n", wording.Instant(x.At), x.Text)
 	}
 	for _, p := range s.Prevented {
 		fmt.Fprintf(&out, "- %s\n", p)

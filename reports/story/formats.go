@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 // Headings of the parts that follow a story's steps.
@@ -18,13 +18,13 @@ const (
 func (t Story) Markdown() string {
 	var b strings.Builder
 	for i, s := range t.Steps {
-		fmt.Fprintf(&b, "%d. **%s**: %s\n", i+1, prose.Instant(s.At), prose.Escape(prose.Sentence(s.Text)))
+		fmt.Fprintf(&b, "%d. **%s**: %s\n", i+1, wording.Instant(s.At), wording.Escape(wording.Sentence(s.Text)))
 	}
-	fmt.Fprintf(&b, "\n**%s:** %s\n\n", WhatBroke, prose.Escape(t.Broken))
+	fmt.Fprintf(&b, "\n**%s:** %s\n\n", WhatBroke, wording.Escape(t.Broken))
 	if len(t.Prevented) > 0 {
 		fmt.Fprintf(&b, "**%s:**\n\n", WhatPrevents)
 		for _, p := range t.Prevented {
-			fmt.Fprintf(&b, "- %s\n", prose.Escape(prose.Sentence(p)))
+			fmt.Fprintf(&b, "- %s\n", wording.Escape(wording.Sentence(p)))
 		}
 		b.WriteString("\n")
 	}
@@ -35,14 +35,14 @@ func (t Story) Markdown() string {
 func (t Story) Terminal(width int) string {
 	var b strings.Builder
 	for i, s := range t.Steps {
-		head := fmt.Sprintf("%2d. %10s  ", i+1, prose.Instant(s.At))
-		b.WriteString(head + prose.Wrap(prose.Sentence(s.Text), strings.Repeat(" ", len(head)), width))
+		head := fmt.Sprintf("%2d. %10s  ", i+1, wording.Instant(s.At))
+		b.WriteString(head + wording.Wrap(wording.Sentence(s.Text), strings.Repeat(" ", len(head)), width))
 	}
-	b.WriteString("\n" + prose.Wrap(WhatBroke+": "+t.Broken, "", width))
+	b.WriteString("\n" + wording.Wrap(WhatBroke+": "+t.Broken, "", width))
 	if len(t.Prevented) > 0 {
 		b.WriteString("\n" + WhatPrevents + ":\n")
 		for _, p := range t.Prevented {
-			b.WriteString("  - " + prose.Wrap(prose.Sentence(p), "    ", width))
+			b.WriteString("  - " + wording.Wrap(wording.Sentence(p), "    ", width))
 		}
 	}
 	return b.String()
@@ -52,20 +52,20 @@ func (t Story) Terminal(width int) string {
 func (t Story) Lines() []string {
 	var out []string
 	if t.Note != "" {
-		out = append(out, prose.Plain(t.Note))
+		out = append(out, wording.Plain(t.Note))
 	}
 	for i, s := range t.Steps {
-		out = append(out, fmt.Sprintf("%d. %s: %s", i+1, prose.Instant(s.At), prose.Plain(prose.Sentence(s.Text))))
+		out = append(out, fmt.Sprintf("%d. %s: %s", i+1, wording.Instant(s.At), wording.Plain(wording.Sentence(s.Text))))
 	}
 	if t.Broken != "" {
-		out = append(out, WhatBroke+": "+prose.Plain(t.Broken))
+		out = append(out, WhatBroke+": "+wording.Plain(t.Broken))
 	}
 	for i, p := range t.Prevented {
 		head := WhatPrevents + ": "
 		if i > 0 {
 			head = "Also: "
 		}
-		out = append(out, head+prose.Plain(prose.Sentence(p)))
+		out = append(out, head+wording.Plain(wording.Sentence(p)))
 	}
 	return out
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // touches returns the steps of the first lost update by one of the finding's clients, with the
@@ -31,7 +31,7 @@ func (t *teller) touches() []Step {
 	return []Step{
 		{At: o.Time, Weight: part, Text: fmt.Sprintf("c%d wrote %s%s", o.Client, numbers(o.Value), own)},
 		{At: w.Time, Weight: turning, Text: fmt.Sprintf("c%d wrote %s over it: it had read %s at %s and knew nothing of c%d's write. That update is lost",
-			w.Client, numbers(w.Value), numbers(r.Value), prose.Instant(r.Time), o.Client)},
+			w.Client, numbers(w.Value), numbers(r.Value), wording.Instant(r.Time), o.Client)},
 	}
 }
 
@@ -104,12 +104,12 @@ func (t *teller) waits() []Step {
 	for c := range refused {
 		who = append(who, fmt.Sprintf("c%d", c))
 	}
-	slices.SortFunc(who, prose.ByNumber)
+	slices.SortFunc(who, wording.ByNumber)
 	var out []Step
 	if times > 0 {
-		text := fmt.Sprintf("from now on %s asked for the lock in vain, %s, until %s", prose.List(who), many(times, "time"), prose.Instant(x.To))
+		text := fmt.Sprintf("from now on %s asked for the lock in vain, %s, until %s", wording.List(who), many(times, "time"), wording.Instant(x.To))
 		if x.Forever {
-			text = fmt.Sprintf("from now on %s asked for the lock in vain, %s: nobody got in any more", prose.List(who), many(times, "time"))
+			text = fmt.Sprintf("from now on %s asked for the lock in vain, %s: nobody got in any more", wording.List(who), many(times, "time"))
 		}
 		out = append(out, Step{At: first.Time, Text: text, Weight: turning})
 	}
@@ -189,11 +189,11 @@ func (t *teller) leftKeys() []Step {
 			if !slices.Contains(t.LockKeys, at) || t.Counts(at) {
 				continue
 			}
-			life := "with a TTL of " + prose.Length(k.TTL)
+			life := "with a TTL of " + wording.Length(k.TTL)
 			if k.TTL < 0 {
 				life = "without a TTL: it will stay there for ever"
 			}
-			out = append(out, Step{At: op.Time, Text: fmt.Sprintf("in the end %s still has %s, %s", op.Node, prose.Printable(k.Key), life), Weight: part, Group: op.Node != ""})
+			out = append(out, Step{At: op.Time, Text: fmt.Sprintf("in the end %s still has %s, %s", op.Node, wording.Printable(k.Key), life), Weight: part, Group: op.Node != ""})
 		}
 	}
 	return out

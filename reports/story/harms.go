@@ -7,8 +7,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // harms maps each kind of harm to the function that describes it. The function gets a step with
@@ -93,7 +93,7 @@ func (t *teller) overlapHarm(s *Step) bool {
 		return false
 	}
 	if len(x.Clients) == 2 && x.To > x.From {
-		s.Text = fmt.Sprintf("until %s both c%d and c%d believed that they held it", prose.Instant(x.To), x.Clients[1], x.Clients[0])
+		s.Text = fmt.Sprintf("until %s both c%d and c%d believed that they held it", wording.Instant(x.To), x.Clients[1], x.Clients[0])
 	}
 	return true
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // keySteps returns steps for the events of keys that belong to the story (concerns), and for the
@@ -66,18 +66,18 @@ func (r *repeated) add(x facts.Event) {
 
 // words returns where the events happened, and when the last one did: "on n0 and n1, by 1.200 s".
 func (r *repeated) words() string {
-	nodes := slices.SortedFunc(maps.Keys(r.most), prose.ByNumber)
+	nodes := slices.SortedFunc(maps.Keys(r.most), wording.ByNumber)
 	times := 0
 	for _, n := range r.most {
 		times = max(times, n)
 	}
 	switch {
 	case times > 1:
-		return fmt.Sprintf("on %s, %d times until %s", prose.List(nodes), times, prose.Instant(r.last))
+		return fmt.Sprintf("on %s, %d times until %s", wording.List(nodes), times, wording.Instant(r.last))
 	case len(nodes) > 1:
-		return fmt.Sprintf("on %s, by %s", prose.List(nodes), prose.Instant(r.last))
+		return fmt.Sprintf("on %s, by %s", wording.List(nodes), wording.Instant(r.last))
 	}
-	return "on " + prose.List(nodes)
+	return "on " + wording.List(nodes)
 }
 
 // lasts reports whether a key existed for most of a blockage: from its beginning, for at least half
@@ -101,13 +101,13 @@ func (t *teller) leftSteps() []Step {
 		if x, c, ok := t.setBy(s); ok {
 			text = fmt.Sprintf("c%d's %s set the key on %s", x.Client, t.commandName(c), s.Node)
 			if x.At-c.Sent > lateness {
-				text = fmt.Sprintf("c%d's %s, sent at %s, ran on %s only now and set the key", x.Client, t.commandName(c), prose.Instant(c.Sent), s.Node)
+				text = fmt.Sprintf("c%d's %s, sent at %s, ran on %s only now and set the key", x.Client, t.commandName(c), wording.Instant(c.Sent), s.Node)
 			}
 		}
 		if x, _, ok := t.setBy(s); s.Forever {
 			text += ", without a TTL"
 		} else if ok && x.TTL > 0 {
-			text += " with a TTL of " + prose.Length(x.TTL)
+			text += " with a TTL of " + wording.Length(x.TTL)
 		}
 		out = append(out, Step{At: s.From, Text: text, Weight: turning})
 	}
@@ -139,7 +139,7 @@ func (t *teller) keyWords(x facts.Event) string {
 	c, sent := facts.CommandAt(t.Commands, x.Command)
 	who := fmt.Sprintf("c%d's %s", x.Client, t.commandName(c))
 	if sent && x.At-c.Sent > lateness {
-		who += fmt.Sprintf(", sent at %s, arrived only now and", prose.Instant(c.Sent))
+		who += fmt.Sprintf(", sent at %s, arrived only now and", wording.Instant(c.Sent))
 	}
 	switch {
 	case x.Counter && (x.Kind == facts.Lost || x.Kind == facts.Evicted):
@@ -177,7 +177,7 @@ func (t *teller) standing(x facts.Event) string {
 		switch {
 		case h.Client != x.Client || h.From > x.At || t.Finding.Lock != "" && h.Lock != t.Finding.Lock:
 		case h.To < x.At && h.ToWhy == account.ByRelease:
-			return fmt.Sprintf(": it had given its own back at %s", prose.Instant(h.To))
+			return fmt.Sprintf(": it had given its own back at %s", wording.Instant(h.To))
 		default:
 			return ""
 		}

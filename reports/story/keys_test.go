@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 )
 
 func TestKeyLifeKnowsWhoLeftAHash(t *testing.T) {
@@ -52,7 +52,7 @@ func TestKeyLifeKnowsWhoLeftAHash(t *testing.T) {
 			var got []string
 			for _, x := range events {
 				if text := teller.keyWords(x); text != "" {
-					got = append(got, strings.ReplaceAll(text, "{where}", fmt.Sprintf("on %s at %s", x.Node, prose.Instant(x.At))))
+					got = append(got, strings.ReplaceAll(text, "{where}", fmt.Sprintf("on %s at %s", x.Node, wording.Instant(x.At))))
 				}
 			}
 			if !slices.Equal(got, test.want) {

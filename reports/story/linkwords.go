@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // linkWords describes what a fault did to the traffic between clients and nodes.
@@ -95,9 +95,9 @@ func linkGroups(links []history.Link) []linkGroup {
 	}
 	var order []string
 	clients := map[string][]string{}
-	for _, c := range slices.SortedFunc(maps.Keys(nodes), prose.ByNumber) {
-		slices.SortFunc(nodes[c], prose.ByNumber)
-		where := prose.List(slices.Compact(nodes[c]))
+	for _, c := range slices.SortedFunc(maps.Keys(nodes), wording.ByNumber) {
+		slices.SortFunc(nodes[c], wording.ByNumber)
+		where := wording.List(slices.Compact(nodes[c]))
 		if clients[where] == nil {
 			order = append(order, where)
 		}
@@ -105,7 +105,7 @@ func linkGroups(links []history.Link) []linkGroup {
 	}
 	var out []linkGroup
 	for _, where := range order {
-		out = append(out, linkGroup{prose.List(clients[where]), where})
+		out = append(out, linkGroup{wording.List(clients[where]), where})
 	}
 	return out
 }
@@ -129,7 +129,7 @@ func (t *teller) traffic(w facts.Window) string {
 	case 0:
 		return ""
 	case 1, 2, 3:
-		return prose.List(names)
+		return wording.List(names)
 	}
 	return strings.Join(names[:2], ", ") + " and others"
 }

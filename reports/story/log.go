@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // longestList is the maximum number of entries in a counterexample.
@@ -63,7 +63,7 @@ func Log(f Focus) (entries []LogLine, more int) {
 		}
 		at, late := ranAt(c), ""
 		if at-c.Sent > lateness {
-			late = "sent at " + prose.Instant(c.Sent)
+			late = "sent at " + wording.Instant(c.Sent)
 		}
 		entries = append(entries, LogLine{at, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, f.Claims.ScriptNames, late)})
 	}
@@ -85,7 +85,7 @@ func nemesisEntry(op history.Op, hung []string) string {
 		}
 		what := impactWords(*w)
 		if w.Impact == nil && op.Error != "" {
-			what = prose.FirstLine(op.Error)
+			what = wording.FirstLine(op.Error)
 		}
 		if w.Hangs() {
 			return fmt.Sprintf("%s is over: no more clients are hung from here on; %d hit: %s", name, w.Hits, what)
@@ -98,7 +98,7 @@ func nemesisEntry(op history.Op, hung []string) string {
 	case len(hung) == 1:
 		text += ", but " + hung[0] + " goes on hanging in its work"
 	case len(hung) > 1:
-		text += ", but " + prose.List(hung) + " go on hanging in their work"
+		text += ", but " + wording.List(hung) + " go on hanging in their work"
 	}
 	return text
 }
@@ -109,11 +109,11 @@ func keysWords(keys []history.KeyState) string {
 	}
 	var all []string
 	for _, k := range keys {
-		life := "lives " + prose.Length(k.TTL)
+		life := "lives " + wording.Length(k.TTL)
 		if k.TTL < 0 {
 			life = "never expires"
 		}
-		all = append(all, fmt.Sprintf("%s (%s, %s)", prose.Printable(k.Key), k.Type, life))
+		all = append(all, fmt.Sprintf("%s (%s, %s)", wording.Printable(k.Key), k.Type, life))
 	}
 	return strings.Join(all, ", ")
 }
@@ -143,10 +143,10 @@ func opWords(op history.Op) string {
 		text += fmt.Sprintf(", value %s", numbers(op.Value))
 	}
 	if op.Lease != nil && op.F == history.FAcquire && op.Type == history.OK && op.Lease.Deadline > 0 {
-		text += ", until " + prose.Instant(op.Lease.Deadline) + " by its clock"
+		text += ", until " + wording.Instant(op.Lease.Deadline) + " by its clock"
 	}
 	if op.Error != "" && (op.Reason == history.Unknown || op.Reason == history.Presumed) {
-		text += ": " + prose.Printable(op.Error)
+		text += ": " + wording.Printable(op.Error)
 	}
 	return text
 }
@@ -196,15 +196,15 @@ func commandWords(c history.Command, scripts map[string]string, late string) str
 func CommandLine(c history.Command) string {
 	late := ""
 	if c.Ran() && c.Served-c.Sent > lateness {
-		late = "ran at " + prose.Instant(c.Served)
+		late = "ran at " + wording.Instant(c.Served)
 	}
-	return fmt.Sprintf("%11s  %-8s %s", prose.Stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), prose.Plain(commandWords(c, nil, late)))
+	return fmt.Sprintf("%11s  %-8s %s", wording.Stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), wording.Plain(commandWords(c, nil, late)))
 }
 
 // CommandText returns a command's arguments and its outcome as plain text. scripts has the names
 // of scripts by their SHA-1; see history.Claims.
 func CommandText(c history.Command, scripts map[string]string) string {
-	return prose.Plain(commandWords(c, scripts, ""))
+	return wording.Plain(commandWords(c, scripts, ""))
 }
 
 // FaultLines returns one line for each entry of the nemesis, in order of time: the beginnings and
@@ -218,7 +218,7 @@ func FaultLines(ops []history.Op) []string {
 			continue
 		}
 		if text := nemesisEntry(op, hung); text != "" {
-			lines = append(lines, fmt.Sprintf("%11s  %-8s %s", prose.Stamp(op.Time), "nemesis", prose.Plain(text)))
+			lines = append(lines, fmt.Sprintf("%11s  %-8s %s", wording.Stamp(op.Time), "nemesis", wording.Plain(text)))
 		}
 	}
 	return lines

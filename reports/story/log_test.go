@@ -7,8 +7,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 )
 
 // TestCommandsStandWhereTheirNodeRanThem: c1's SET is sent before c2's but runs after it. c0's DEL
@@ -38,7 +38,7 @@ func TestCommandsStandWhereTheirNodeRanThem(t *testing.T) {
 	entries, _ := Log(f)
 	for _, x := range entries {
 		if strings.Contains(x.Who, "→") {
-			got = append(got, prose.Stamp(x.At)+" "+prose.Plain(x.What))
+			got = append(got, wording.Stamp(x.At)+" "+wording.Plain(x.What))
 		}
 	}
 	want := []string{

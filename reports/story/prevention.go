@@ -5,7 +5,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/account"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 // remedy is a measure that would have prevented the harm. applies is its condition.
@@ -29,7 +29,7 @@ var fence = remedy{func(c clues) bool { return !c.fenced }, say(fencingToo)}
 
 // atomicTake applies if taking the lock needed several commands, unless two primaries granted it.
 var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 && !c.twoPrimaries }, func(c clues) string {
-	return fmt.Sprintf("taking the lock in one atomic step: here that took %s, and others came in between. %s does it at once, or one Lua script that looks and takes", prose.List(c.took), oneCommand)
+	return fmt.Sprintf("taking the lock in one atomic step: here that took %s, and others came in between. %s does it at once, or one Lua script that looks and takes", wording.List(c.took), oneCommand)
 }}
 
 // ownToken applies if a key's value does not identify its owner.

@@ -7,7 +7,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 )
 
 func TestAdviceOnARaceAcrossTwoPrimariesIsNoAtomicStep(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // renewalReasons has the reasons why a holder sent no renewal that need a step of their own, with
@@ -32,12 +31,12 @@ func (t *teller) renewalStopped(r account.Fact) Step {
 		locks = append(locks, quoted(l))
 	}
 	return Step{At: r.Since, Weight: turning, Text: fmt.Sprintf(
-		"c%d released %s, which it also held. After that it sent no renewal of %s any more", r.Clients[0], prose.List(locks), quoted(t.Finding.Lock))}
+		"c%d released %s, which it also held. After that it sent no renewal of %s any more", r.Clients[0], wording.List(locks), quoted(t.Finding.Lock))}
 }
 
 func (t *teller) renewedInstead(r account.Fact) Step {
 	leases := fmt.Sprintf("%d %s", r.Count, wording.Plural(r.Count, "lease"))
 	return Step{At: r.Read, Weight: turning, Text: fmt.Sprintf(
 		"until %s c%d sent renewals of %s that it had released, and none of the one that it held. It never renewed more than %s at a time",
-		prose.Instant(r.Until), r.Clients[0], leases, leases)}
+		wording.Instant(r.Until), r.Clients[0], leases, leases)}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // Story explains a finding to an engineer who runs a service and did not see the trial: the
@@ -134,13 +134,13 @@ func broken(f Focus) string {
 	x := f.Finding
 	switch said := Words.Broken(x.Finding); {
 	case said != "":
-		return prose.Sentence(said)
+		return wording.Sentence(said)
 	case x.Cause == checker.Unclassified || x.Cause == "":
 		return "The evidence does not tell."
 	case x.OfProgram():
 		return "None of the lock's. The program's own assumption broke: that " + x.Cause.Assumption() + "."
 	case x.Kind == locks.Limit:
-		return prose.Sentence("that " + x.Cause.Assumption())
+		return wording.Sentence("that " + x.Cause.Assumption())
 	case slices.ContainsFunc(f.Windows, func(w facts.Window) bool { return w.Hits > 0 && w.From <= max(x.From, x.To) }):
 		return "None: a lock has to withstand what happened here. Its own steps did the harm."
 	}
@@ -240,7 +240,7 @@ func (t *teller) holds() []Step {
 			text += fmt.Sprintf(" to %s", h.Mode)
 		}
 		if len(g.Nodes) > 0 && (t.apart(t.storyHolds) || first && len(g.Nodes) > 1) {
-			text += " on " + prose.List(g.Nodes)
+			text += " on " + wording.List(g.Nodes)
 		}
 		if first {
 			text += t.leaseWords(h)
@@ -272,7 +272,7 @@ func (t *teller) apart(holds []checker.Hold) bool {
 	var nodes []string
 	for _, h := range holds {
 		if g := t.grant(h); len(g.Nodes) > 0 {
-			nodes = append(nodes, prose.List(g.Nodes))
+			nodes = append(nodes, wording.List(g.Nodes))
 		}
 	}
 	slices.Sort(nodes)
@@ -330,23 +330,27 @@ func (t *teller) overlapEnd() string {
 	if last := len(t.Ops) - 1; last >= 0 && to >= t.Ops[last].Time && !slices.ContainsFunc(t.Involved(), func(h checker.Hold) bool { return h.To == to && h.ToWhy != account.ByNothing }) {
 		return "the trial ended"
 	}
-	return prose.Instant(to)
+	return wording.Instant(to)
 }
 
 // leaseWords describes a hold's lease: the TTL that the lock claims, the TTL observed on the key if
 // it differs, and the holder's own deadline if it has one.
 func (t *teller) leaseWords(h checker.Hold) string {
 	ttl := t.Claims.TTL
-	text := fmt.Sprintf(" with a TTL of %s", prose.Length(ttl))
+	text := fmt.Sprintf(" with a TTL of %s", wording.Length(ttl))
 	switch life, seen := t.lifeOf(h); {
 	case !seen:
 	case life == 0:
 		text = ", without a TTL: its key never expires by itself"
 	case (life - ttl).Abs() > ttl/50: // on real servers, a TTL is not known to the millisecond
-		text = fmt.Sprintf(" for %s; its key has a TTL of %s", prose.Length(ttl), prose.Length(life))
+		text = fmt.Sprintf(" for %s; its key has a TTL of %s", wording.Length(ttl), wording.Length(life))
 	}
 	if op, ok := facts.OpAt(t.Ops, h.Acquire); ok && op.Lease != nil && op.Lease.Deadline > 0 {
-		text += fmt.Sprintf("; it claims the lock until its own clock shows %s", prose.Instant(op.Lease.Deadline))
+		words := "; it claims the lock until its own clock shows %s"
+		if op.Lease.Monotonic {
+			words = "; it claims the lock until %s, by its monotonic clock"
+		}
+		text += fmt.Sprintf(words, wording.Instant(op.Lease.Deadline))
 	}
 	return text
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 )
 
 // trialOf converts a hand-made trial into the input of a story.
@@ -41,7 +41,7 @@ func TestWhatNoRecordedTrialShowsIsToldFromItsEvidence(t *testing.T) {
 			b.WriteString(Tell(f).Terminal(100) + "\n")
 			entries, _ := Log(f)
 			for _, x := range entries {
-				fmt.Fprintf(&b, "%11s  %-8s %s\n", prose.Stamp(x.At), x.Who, prose.Plain(x.What))
+				fmt.Fprintf(&b, "%11s  %-8s %s\n", wording.Stamp(x.At), x.Who, wording.Plain(x.What))
 			}
 			reporttest.Golden(t, s.Name+".txt", []byte(b.String()))
 		})

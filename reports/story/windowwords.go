@@ -8,7 +8,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 )
 
 // WindowWords describes a fault's plan and its hits. closed is nil if the fault was never healed.
@@ -31,8 +30,8 @@ func impactWords(w history.Window) string {
 	i := *w.Impact
 	where, what := placeWords(i.At), ""
 	// If the two times are equal, the effect's words give the time.
-	if prose.Instant(i.At.Time) != prose.Instant(i.From) {
-		where = strings.TrimSpace(where + " at " + prose.Instant(i.At.Time))
+	if wording.Instant(i.At.Time) != wording.Instant(i.From) {
+		where = strings.TrimSpace(where + " at " + wording.Instant(i.At.Time))
 	}
 	if tell := effectWords[w.Effect]; tell != nil {
 		what = tell(w, i)
@@ -85,7 +84,7 @@ func restartWords(_ history.Window, i history.Impact) string {
 	}
 	var words []string
 	for _, k := range i.Keys {
-		text := fmt.Sprintf(fates[k.Fate], k.Node, prose.Printable(string(k.Key)))
+		text := fmt.Sprintf(fates[k.Fate], k.Node, wording.Printable(string(k.Key)))
 		if k.Spared {
 			text += ", which a quorum of others has"
 		}
@@ -94,7 +93,7 @@ func restartWords(_ history.Window, i history.Impact) string {
 	if len(words) == 0 {
 		words = []string{"no key was there"}
 	}
-	return fmt.Sprintf("down by %s, back by %s: %s", prose.Instant(i.From), prose.Instant(i.From+i.For), strings.Join(words, "; "))
+	return fmt.Sprintf("down by %s, back by %s: %s", wording.Instant(i.From), wording.Instant(i.From+i.For), strings.Join(words, "; "))
 }
 
 func failoverWords(_ history.Window, i history.Impact) string {
@@ -107,16 +106,16 @@ func failoverWords(_ history.Window, i history.Impact) string {
 	}
 	var words []string
 	for _, k := range i.Keys {
-		words = append(words, fmt.Sprintf(fates[k.Fate], prose.Printable(string(k.Key))))
+		words = append(words, fmt.Sprintf(fates[k.Fate], wording.Printable(string(k.Key))))
 	}
 	if len(words) == 0 {
 		words = []string{"has all that the old primary had"}
 	}
 	differs := strings.Join(words, " and ")
 	if h.How == history.PrimaryOutvoted {
-		return fmt.Sprintf("%s reached by clients only, %s; %s elected, clients told by %s: it %s", h.From, lastedWords(i), h.To, prose.Instant(h.Told), differs)
+		return fmt.Sprintf("%s reached by clients only, %s; %s elected, clients told by %s: it %s", h.From, lastedWords(i), h.To, wording.Instant(h.Told), differs)
 	}
-	return fmt.Sprintf("replication stopped %s; %s %s, %s promoted by %s: it %s", lastedWords(i), h.From, lossWords[h.How], h.To, prose.Instant(h.At), differs)
+	return fmt.Sprintf("replication stopped %s; %s %s, %s promoted by %s: it %s", lastedWords(i), h.From, lossWords[h.How], h.To, wording.Instant(h.At), differs)
 }
 
 var lossWords = map[history.PrimaryLoss]string{
@@ -126,7 +125,7 @@ var lossWords = map[history.PrimaryLoss]string{
 
 func splitWords(w history.Window, i history.Impact) string {
 	return fmt.Sprintf("%s served by %s, the others by the old primary, %s; the old primary lost %s",
-		prose.List(clientNames(w.Clients)), prose.List(w.Nodes), lastedWords(i), counted(i.Writes, "acknowledged write"))
+		wording.List(clientNames(w.Clients)), wording.List(w.Nodes), lastedWords(i), counted(i.Writes, "acknowledged write"))
 }
 
 func clockWords(w history.Window, i history.Impact) string {
@@ -147,7 +146,7 @@ func clockWords(w history.Window, i history.Impact) string {
 func evictionWords(_ history.Window, i history.Impact) string {
 	var words []string
 	for _, k := range i.Keys {
-		words = append(words, k.Node+" evicted "+prose.Printable(string(k.Key)))
+		words = append(words, k.Node+" evicted "+wording.Printable(string(k.Key)))
 	}
 	if len(words) == 0 {
 		return "no key was there"
@@ -161,17 +160,17 @@ func migrationWords(_ history.Window, i history.Impact) string {
 	}
 	var keys []string
 	for _, k := range i.Keys {
-		keys = append(keys, prose.Printable(string(k.Key)))
+		keys = append(keys, wording.Printable(string(k.Key)))
 	}
 	h := i.Handover
-	return fmt.Sprintf("%s went from %s to %s at %s, everybody was told by %s", prose.List(keys), h.From, h.To, prose.Instant(h.At), prose.Instant(h.Told))
+	return fmt.Sprintf("%s went from %s to %s at %s, everybody was told by %s", wording.List(keys), h.From, h.To, wording.Instant(h.At), wording.Instant(h.Told))
 }
 
 // lastedWords says how long a fault was in force, and which client's progress ended it.
 func lastedWords(i history.Impact) string {
-	text := "at " + prose.Instant(i.From)
+	text := "at " + wording.Instant(i.From)
 	if i.For > 0 {
-		text = fmt.Sprintf("from %s for %s", prose.Instant(i.From), prose.Length(i.For))
+		text = fmt.Sprintf("from %s for %s", wording.Instant(i.From), wording.Length(i.For))
 	}
 	u := i.Until
 	switch {
@@ -200,9 +199,9 @@ func placeWords(p history.Moment) string {
 
 func placeCommand(p history.Moment) string {
 	if p.Command == "" {
-		return fmt.Sprintf("%s command of %s", prose.Ordinal(p.N), p.Step)
+		return fmt.Sprintf("%s command of %s", wording.Ordinal(p.N), p.Step)
 	}
-	return strings.TrimSpace(p.Command + " " + prose.Printable(string(p.Key)))
+	return strings.TrimSpace(p.Command + " " + wording.Printable(string(p.Key)))
 }
 
 // planWords says when a fault was planned to begin and to end.
@@ -212,7 +211,7 @@ func planWords(t *history.Timing) string {
 	}
 	var parts []string
 	if t.At > 0 {
-		parts = append(parts, "not before "+prose.Instant(t.At))
+		parts = append(parts, "not before "+wording.Instant(t.At))
 	}
 	if t.After > 0 {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s after fault %d", delayWords(t.Delay), t.After)))
@@ -225,11 +224,11 @@ func planWords(t *history.Timing) string {
 	}
 	switch {
 	case t.Until != nil && t.For > 0:
-		parts = append(parts, fmt.Sprintf("for %s and until %s", prose.Length(t.For), untilWords(t)))
+		parts = append(parts, fmt.Sprintf("for %s and until %s", wording.Length(t.For), untilWords(t)))
 	case t.Until != nil:
 		parts = append(parts, "until "+untilWords(t))
 	case t.For > 0:
-		parts = append(parts, "for "+prose.Length(t.For))
+		parts = append(parts, "for "+wording.Length(t.For))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -238,16 +237,16 @@ func planWords(t *history.Timing) string {
 func untilWords(t *history.Timing) string {
 	words := triggerWords(*t.Until)
 	if t.Linger > 0 {
-		words = fmt.Sprintf("%s after %s", prose.Length(t.Linger), words)
+		words = fmt.Sprintf("%s after %s", wording.Length(t.Linger), words)
 	}
-	return fmt.Sprintf("%s, at most %s", words, prose.Length(t.Limit))
+	return fmt.Sprintf("%s, at most %s", words, wording.Length(t.Limit))
 }
 
 func delayWords(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return prose.Length(d)
+	return wording.Length(d)
 }
 
 // triggerWords describes a trigger, such as "c0 or c1 before the 2nd command of acquire to n0".
@@ -266,7 +265,7 @@ func triggerWords(t history.Trigger) string {
 	if t.N == 0 {
 		s += " at the beginning of " + t.Step
 	} else {
-		s += fmt.Sprintf(" %s the %s command of %s", side, prose.Ordinal(t.N), t.Step)
+		s += fmt.Sprintf(" %s the %s command of %s", side, wording.Ordinal(t.N), t.Step)
 		if t.Node != "" {
 			s += " to " + t.Node
 		}

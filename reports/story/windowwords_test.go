@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 )
 
 // struckAt returns the impact of a test's fault: it struck at 60 ms, before c0 sent DEL, and lasted

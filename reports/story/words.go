@@ -9,7 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 func numbers(values []int64) string {
@@ -23,7 +23,7 @@ func numbers(values []int64) string {
 // ShortArg shortens an argument to one printable word. The word is long enough to tell tokens
 // apart.
 func ShortArg(s string) string {
-	s = prose.Printable(s)
+	s = wording.Printable(s)
 	if r := []rune(s); len(r) > 24 {
 		s = string(r[:10]) + "…"
 	}
@@ -50,17 +50,17 @@ func (t *teller) commandName(c history.Command) string {
 func keyNames(keys []history.KeyState) string {
 	var names []string
 	for _, k := range keys {
-		names = append(names, prose.Printable(k.Key))
+		names = append(names, wording.Printable(k.Key))
 	}
-	return prose.List(names)
+	return wording.List(names)
 }
 
 func offsetWords(d time.Duration) string {
 	switch {
 	case d > 0:
-		return prose.Length(d) + " ahead"
+		return wording.Length(d) + " ahead"
 	case d < 0:
-		return prose.Length(-d) + " behind"
+		return wording.Length(-d) + " behind"
 	}
 	return "right again"
 }
@@ -86,7 +86,7 @@ func scripted(c history.Command) bool {
 }
 
 // Words writes findings as sentences, with the time format of stories.
-var Words = checker.Style{Instant: prose.Instant, Length: prose.Length}
+var Words = checker.Style{Instant: wording.Instant, Length: wording.Length}
 
 func quoted(lock string) string {
 	if lock == "" {
@@ -100,6 +100,6 @@ func clientNames(clients []int) []string {
 	for i, c := range clients {
 		names[i] = history.ClientName(c)
 	}
-	slices.SortFunc(names, prose.ByNumber)
+	slices.SortFunc(names, wording.ByNumber)
 	return names
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
@@ -32,7 +32,7 @@ func faultLanes(f story.Focus, rows *book) []lane {
 		if op.F == history.FHealed && len(lanes) > 0 {
 			label := "all healed"
 			if hung := facts.HungClients(f.Ops); len(hung) > 0 {
-				label += " but " + prose.List(hung)
+				label += " but " + wording.List(hung)
 			}
 			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: label, Rows: rows.event(op.Time, "nemesis", label)})
 			lanes[0] = lanes[0].within(f.From, f.To)
@@ -311,7 +311,7 @@ func (l *lane) split(node, first string, splits []facts.Split, rows *book) {
 	for _, s := range splits {
 		switch {
 		case s.Node == node:
-			l.event(history.Op{Time: s.From, Client: history.NoClient, Node: node}, markEvent, "primary for "+prose.List(s.Clients), rows)
+			l.event(history.Op{Time: s.From, Client: history.NoClient, Node: node}, markEvent, "primary for "+wording.List(s.Clients), rows)
 		case s.To > 0 && cmp.Or(s.Old, first) == node:
 			l.event(history.Op{Time: s.To, Client: history.NoClient, Node: node}, markEvent, "demoted", rows)
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
@@ -27,12 +27,12 @@ type row struct {
 
 // String returns the row as one line.
 func (r row) String() string {
-	times := prose.Stamp(r.From) + " s"
+	times := wording.Stamp(r.From) + " s"
 	switch {
 	case r.Open:
 		times += " to ?"
 	case r.To != r.From:
-		times = prose.Stamp(r.From) + " to " + prose.Stamp(r.To) + " s"
+		times = wording.Stamp(r.From) + " to " + wording.Stamp(r.To) + " s"
 	}
 	return r.Who + ": " + r.What + " (" + times + ")"
 }
@@ -174,7 +174,7 @@ func (b *book) keyEvent(x facts.Event) []int {
 	if rows := b.command(x.Command); rows != nil {
 		return rows
 	}
-	return b.event(x.At, x.Node, prose.Printable(x.Key)+" "+string(x.Kind))
+	return b.event(x.At, x.Node, wording.Printable(x.Key)+" "+string(x.Kind))
 }
 
 func (b *book) fault(w facts.Window) []int {
@@ -182,14 +182,14 @@ func (b *book) fault(w facts.Window) []int {
 	if w.Open {
 		closed = nil
 	}
-	what := strings.TrimSpace(w.Fault+" "+w.Target()) + ": " + prose.Plain(story.WindowWords(w.Window, closed))
+	what := strings.TrimSpace(w.Fault+" "+w.Target()) + ": " + wording.Plain(story.WindowWords(w.Window, closed))
 	return b.add(row{From: w.From, To: w.To, Who: "nemesis", What: what, Open: w.Open})
 }
 
 func (b *book) finding(x story.Finding) []int {
 	r := row{From: x.From, To: max(x.From, x.To), Who: x.Oracle, What: string(x.Cause), Open: x.Forever}
 	if summary := story.Words.Summary(x.Finding); summary != "" {
-		r.What += ": " + prose.Plain(summary)
+		r.What += ": " + wording.Plain(summary)
 	}
 	return b.add(r)
 }
@@ -205,7 +205,7 @@ func operationWords(p history.Pair) string {
 		text += " (" + string(p.Invoke.Mode) + ")"
 	}
 	if p.Invoke.Lock != "" {
-		text += " " + prose.Printable(p.Invoke.Lock)
+		text += " " + wording.Printable(p.Invoke.Lock)
 	}
 	text += fmt.Sprintf(", process %d: %s", p.Invoke.Process, p.Done())
 	if end.Reason != "" {
@@ -218,7 +218,7 @@ func operationWords(p history.Pair) string {
 		text += leaseWords(*end.Lease)
 	}
 	if end.Error != "" {
-		text += ", " + prose.Printable(prose.FirstLine(end.Error))
+		text += ", " + wording.Printable(wording.FirstLine(end.Error))
 	}
 	return text
 }
@@ -232,7 +232,7 @@ func leaseWords(l history.Lease) string {
 		text += ", fence " + strconv.FormatInt(l.Fence, 10)
 	}
 	if l.Deadline > 0 {
-		text += ", until " + prose.Instant(l.Deadline) + " by its clock"
+		text += ", until " + wording.Instant(l.Deadline) + " by its clock"
 	}
 	return text
 }

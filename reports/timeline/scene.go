@@ -7,7 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
@@ -137,7 +137,7 @@ func newScene(f story.Focus) scene {
 func sceneSubtitle(f story.Focus) string {
 	text := fmt.Sprintf("%s, cause %s", f.Finding.Oracle, f.Finding.Cause)
 	if f.From > 0 || f.To < f.End {
-		text += fmt.Sprintf(" · shown: %s to %s of a trial of %s", prose.Instant(f.From), prose.Instant(f.To), prose.Length(f.End))
+		text += fmt.Sprintf(" · shown: %s to %s of a trial of %s", wording.Instant(f.From), wording.Instant(f.To), wording.Length(f.End))
 	}
 	return text
 }
@@ -156,16 +156,16 @@ func harmLabel(x story.Focus) string {
 	case f.Denies():
 		return "a false answer"
 	case f.Blocks():
-		return "blocked for " + prose.Length(took)
+		return "blocked for " + wording.Length(took)
 	case took <= 0:
 		return f.Oracle + " violated"
 	case f.Overlaps() && mixed:
-		return "a writer beside a reader for " + prose.Length(took)
+		return "a writer beside a reader for " + wording.Length(took)
 	case f.Overlaps():
 		if n := crowd(f, x.Holds); n > 2 {
-			return fmt.Sprintf("up to %d holders for %s", n, prose.Length(took))
+			return fmt.Sprintf("up to %d holders for %s", n, wording.Length(took))
 		}
-		return "two holders for " + prose.Length(took)
+		return "two holders for " + wording.Length(took)
 	}
 	return f.Oracle + " violated"
 }

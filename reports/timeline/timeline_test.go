@@ -3,7 +3,7 @@ package timeline
 import (
 	"testing"
 
-	"github.com/lockstorm/lockstorm/reports/internal/reporttest"
+	"github.com/lockstorm/lockstorm/reports/reporttest"
 )
 
 // faultColors are the colours of faults in the golden files.

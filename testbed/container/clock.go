@@ -10,8 +10,8 @@ import (
 
 	"github.com/moby/moby/api/types/mount"
 
-	"github.com/lockstorm/lockstorm/internal/clockshim"
-	"github.com/lockstorm/lockstorm/internal/tempdir"
+	"github.com/lockstorm/lockstorm/testbed/clockshim"
+	"github.com/lockstorm/lockstorm/testbed/tempdir"
 )
 
 // Paths, inside a container, of the files that give its server a wall clock of its own.

@@ -17,7 +17,6 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
@@ -151,7 +150,7 @@ func (l *lab) ask(ctx context.Context) error {
 	c := redis.NewClient(testbed.RedisOptions(addr, answerTimeout))
 	info, err := c.InfoMap(ctx, "server").Result()
 	if err = errors.Join(err, c.Close()); err != nil {
-		return fmt.Errorf("no Redis at %s: %w", addr, conns.Bare(err))
+		return fmt.Errorf("no Redis at %s: %w", addr, testbed.BareError(err))
 	}
 	l.version = info["Server"]["redis_version"]
 	return nil

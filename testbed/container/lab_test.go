@@ -34,7 +34,7 @@ func openTestLab(t *testing.T) *Lab {
 // TestTheLabKeepsWhatTestbedsPromise runs only if the lab is up.
 func TestTheLabKeepsWhatTestbedsPromise(t *testing.T) {
 	l := openTestLab(t)
-	testbedtest.Run(t, func(testing.TB) testbed.Testbed { return l }, false)
+	testbedtest.RunShared(t, func(testing.TB) testbed.Testbed { return l })
 }
 
 // TestTheLabStandsAgainAfterARun checks that key changes are recorded during a run, and that

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/conns"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
@@ -103,7 +103,7 @@ func (c *conn) broken(err error) error {
 	case asked || errors.Is(err, os.ErrDeadlineExceeded):
 		return err
 	}
-	c.server.lose(fmt.Errorf("%s ended a connection: %w", c.server.addr, conns.Bare(err)))
+	c.server.lose(fmt.Errorf("%s ended a connection: %w", c.server.addr, testbed.BareError(err)))
 	return err
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockstorm/lockstorm/internal/luatree"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 	"github.com/yuin/gopher-lua/ast"
 	"github.com/yuin/gopher-lua/parse"
 )
@@ -40,8 +40,8 @@ func checkScript(text string) error {
 		return fmt.Errorf("a script that cannot be read: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	s := luaScript{named: map[string][]source{}, seen: map[*ast.IdentExpr]bool{}, called: map[ast.Expr]bool{}}
-	luatree.Each(chunk, s.learn)
-	luatree.Each(chunk, s.check)
+	resp.EachInLua(chunk, s.learn)
+	resp.EachInLua(chunk, s.check)
 	return s.refused
 }
 

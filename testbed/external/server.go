@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live"
 	"github.com/lockstorm/lockstorm/testbed/resp"
@@ -49,13 +48,13 @@ func (s *server) Dial(ctx context.Context) (net.Conn, error) {
 	defer cancel()
 	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", conns.Bare(err))
+		return nil, fmt.Errorf("connect: %w", testbed.BareError(err))
 	}
 	if s.tls != nil {
 		secure := tls.Client(raw, s.tls)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			raw.Close()
-			return nil, fmt.Errorf("%w with %s: %w", errHandshake, s.addr, conns.Bare(err))
+			return nil, fmt.Errorf("%w with %s: %w", errHandshake, s.addr, testbed.BareError(err))
 		}
 		raw = secure
 	}
@@ -95,11 +94,11 @@ func (s *server) logIn(raw net.Conn, in *bufio.Reader) error {
 // say sends a command that bypasses the guard, and returns an error unless the reply is OK.
 func (s *server) say(raw net.Conn, in *bufio.Reader, args ...string) error {
 	if _, err := raw.Write(encode(args...)); err != nil {
-		return conns.Bare(err)
+		return testbed.BareError(err)
 	}
 	m, err := resp.Read(in)
 	if err != nil {
-		return conns.Bare(err)
+		return testbed.BareError(err)
 	}
 	if reply := string(m.Compact()); reply != "OK" {
 		return errors.New(s.password.hide(reply))

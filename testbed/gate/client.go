@@ -38,6 +38,7 @@ func NewClient(ctx context.Context, g *Gate, trial uint64, id int) *Client {
 	ctx, c.end = context.WithCancel(ctx)
 	c.locks = &locks.Client{
 		ID: fmt.Sprintf("c%d", id), Dial: c.dial, Now: c.now, Context: ctx, Rand: testbed.NewRandom(trial, id),
+		Adopt: func(p locks.Process) { g.adopt(id, p) },
 	}
 	return c
 }

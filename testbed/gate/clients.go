@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -24,7 +25,11 @@ func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 		return nil, err
 	}
 	p := new(pause)
+	var froze []locks.Process
 	if !cl.crashed {
+		if len(cl.pauses) == 0 {
+			froze = cl.adopted
+		}
 		if len(cl.pauses) == 0 {
 			cl.pausedAt = time.Now()
 		}
@@ -32,6 +37,9 @@ func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 		cl.changed()
 	}
 	g.mu.Unlock()
+	for _, process := range froze {
+		process.Freeze()
+	}
 	if g.outside() {
 		if err := g.processes.Freeze(client); err != nil {
 			g.endPause(cl, p)
@@ -54,13 +62,17 @@ func (g *Gate) endPause(cl *gateClient, p *pause) (ended bool) {
 	g.mu.Lock()
 	at := slices.Index(cl.pauses, p)
 	var leaving []net.Conn
+	var thawed []locks.Process
 	if at >= 0 {
 		cl.pauses = slices.Delete(cl.pauses, at, at+1)
 		if len(cl.pauses) == 0 {
-			leaving = cl.thaw()
+			leaving, thawed = cl.thaw(), cl.adopted
 		}
 	}
 	g.unlock()
+	for _, process := range thawed {
+		process.Thaw()
+	}
 	for _, c := range leaving {
 		c.Close()
 	}
@@ -123,11 +135,30 @@ func (g *Gate) CrashClient(client int) error {
 		c.lastDeadlines()
 	}
 	cl.changed()
+	adopted := cl.adopted
 	g.unlock()
+	for _, process := range adopted {
+		process.Kill()
+	}
 	if g.outside() {
 		return g.processes.Kill(client)
 	}
 	return nil
+}
+
+// adopt makes a process frozen and killed with the client, at once if the client is frozen or crashed now.
+func (g *Gate) adopt(client int, p locks.Process) {
+	g.mu.Lock()
+	cl := g.clients[client]
+	cl.adopted = append(cl.adopted, p)
+	frozen, crashed := len(cl.pauses) > 0, cl.crashed
+	g.mu.Unlock()
+	if frozen {
+		p.Freeze()
+	}
+	if crashed {
+		p.Kill()
+	}
 }
 
 // InOperation reports whether a living client has an incomplete invocation, and returns the

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/queue"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
@@ -48,9 +47,9 @@ type Conn struct {
 	alarmAt   time.Time     // zero = not set
 	wake      chan struct{} // broadcast when closed or writeBy changes or a command is handed on; see wait
 	replies   resp.Replies
-	records   queue.Queue[*record] // commands whose outcome is still open, by number
-	arrivals  queue.Queue[arrival] // messages that wait to be let through
-	admitting bool                 // whether admitAll runs
+	records   resp.Queue[*record] // commands whose outcome is still open, by number
+	arrivals  resp.Queue[arrival] // messages that wait to be let through
+	admitting bool                // whether admitAll runs
 	observed  bool
 	nodeDone  bool
 }

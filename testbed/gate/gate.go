@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -89,6 +90,7 @@ type gateClient struct {
 	pauses   []*pause
 	pausedAt time.Time // when the client became paused; valid while pauses is not empty
 	crashed  bool
+	adopted  []locks.Process
 	wake     chan struct{} // closed by changed; nil if nobody waits
 	work     []*longWork
 	slowed   bool // the last call of Work found the work prolonged

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/conns"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // nearEnd is the client's TCP connection to its proxy, below the gate.
@@ -40,7 +40,7 @@ func (c *nearEnd) Read(p []byte) (int, error) {
 	if ended := c.ended(); ended != nil {
 		return 0, ended
 	}
-	return n, conns.Bare(err)
+	return n, testbed.BareError(err)
 }
 
 // Write implements net.Conn.
@@ -49,7 +49,7 @@ func (c *nearEnd) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.TCPConn.Write(p)
-	return n, conns.Bare(err)
+	return n, testbed.BareError(err)
 }
 
 func (c *nearEnd) ended() error {

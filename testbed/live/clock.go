@@ -10,9 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/clockshim"
-	"github.com/lockstorm/lockstorm/internal/optional"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/clockshim"
 )
 
 // Worlds whose nodes have wall clocks of their own.
@@ -85,7 +84,7 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 		return 0, nil
 	}
 	if _, err := n.running(); err != nil {
-		if err := optional.Call(jumps); err != nil {
+		if err := testbed.CallIfAny(jumps); err != nil {
 			return 0, err
 		}
 		n.wall.Set(offset)
@@ -98,7 +97,7 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 		if err != nil {
 			return err
 		}
-		if err := optional.Call(jumps); err != nil {
+		if err := testbed.CallIfAny(jumps); err != nil {
 			return err
 		}
 		n.wall.Set(offset)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -11,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/tempdir"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/gate"
+	"github.com/lockstorm/lockstorm/testbed/tempdir"
 )
 
 // env is the running world of one trial.
@@ -126,6 +127,11 @@ func (e *env) connect(id int) error {
 		c.Reach(testbed.RedisOptions(l.proxy.Listen, e.setup.CommandTimeout), func(ctx context.Context) (net.Conn, error) {
 			return l.dial(ctx, id)
 		})
+	}
+	c.Locks().Watch = func(addr string, changed func(up bool)) {
+		if i := slices.Index(c.Locks().Addrs, addr); i >= 0 {
+			c.links[i].watch(e.nodes, changed)
+		}
 	}
 	return nil
 }

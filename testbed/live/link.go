@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/conns"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
 
@@ -38,6 +38,9 @@ type link struct {
 	made   int           // connections so far
 	places map[known]int // position of each connection in the order of dialling, from 1
 	resets *resets       // the connections that the reset in force has hit; nil if no reset is in force
+
+	watching sync.Mutex // held while watchers are called
+	watchers []func(up bool)
 }
 
 // loopback is the address of clients and taps.
@@ -86,7 +89,7 @@ func unattended(p *proxies, gate *gate.Gate, client int, target *node) (*link, e
 
 func (l *link) accept() {
 	for {
-		c, err := conns.Accept(l.tap)
+		c, err := testbed.Accept(l.tap)
 		if err != nil {
 			return
 		}
@@ -135,7 +138,7 @@ func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, 
 	near, err := net.Dial("tcp4", l.proxy.Listen)
 	if err != nil {
 		l.release()
-		return nil, conns.Bare(err)
+		return nil, testbed.BareError(err)
 	}
 	select {
 	case far := <-l.accepted:
@@ -238,6 +241,7 @@ func (l *link) retarget(ctx context.Context, to *node) error {
 	for _, p := range pairs {
 		p.cut()
 	}
+	l.tell()
 	return nil
 }
 

@@ -14,9 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/lockstorm/lockstorm/internal/conns"
-	"github.com/lockstorm/lockstorm/internal/tempdir"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/tempdir"
 )
 
 // Testbed runs trials on a provider's servers. Trials may run concurrently.
@@ -268,11 +267,11 @@ func (e *env) warmth() int {
 	if e.setup.SharedLinks {
 		return 1
 	}
-	return conns.WarmConnections
+	return testbed.WarmConnections
 }
 
 func warmUp(ctx context.Context, r *redis.Client, connections int) error {
-	return conns.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // adminTimeout, since the machine may be busy
+	return testbed.WarmUp(ctx, r.WithTimeout(adminTimeout), connections) // adminTimeout, since the machine may be busy
 }
 
 // tearDown ends everything in this order, so that nothing waits for a timeout: clients,

@@ -15,9 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/clockshim"
-	"github.com/lockstorm/lockstorm/internal/optional"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/clockshim"
 )
 
 // node is a Redis node or a Sentinel. Its server may be killed and started again.
@@ -54,7 +53,18 @@ type node struct {
 	mu     sync.Mutex // held only briefly, never during a start
 	server Server     // nil before the first start
 	up     bool       // false before the first start, from a kill to the next start, and after close
+	links  []*link    // with watchers: they are told when up changes
 	watch  sync.WaitGroup
+}
+
+// tell tells the links with watchers that the node went down or came up.
+func (n *node) tell() {
+	n.mu.Lock()
+	links := n.links
+	n.mu.Unlock()
+	for _, l := range links {
+		l.tell()
+	}
 }
 
 func newNode(name string, place Place, dir, log string, s testbed.Setup, died func(error)) *node {
@@ -95,6 +105,7 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	n.mu.Lock()
 	n.server, n.up = s, true
 	n.mu.Unlock()
+	n.tell()
 	if stream != nil {
 		n.watch.Go(func() { stream.write(func() bool { return n.runs(s) }) })
 	}
@@ -182,7 +193,7 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("kill node %s: %w", n.name, err)
 	}
-	if err := optional.Call(down); err != nil {
+	if err := testbed.CallIfAny(down); err != nil {
 		return err
 	}
 	n.mu.Lock()
@@ -193,6 +204,7 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	n.up = false
 	s := n.server
 	n.mu.Unlock()
+	n.tell()
 	n.aof.end(n.clock())
 	n.stopCounting()
 	if err := n.end(ctx, s); err != nil {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
@@ -139,7 +138,7 @@ func (d *peerProxy) announced() string { return d.listener.Addr().String() }
 
 func (d *peerProxy) accept() {
 	for {
-		c, err := conns.Accept(d.listener)
+		c, err := testbed.Accept(d.listener)
 		if err != nil {
 			return
 		}

@@ -39,6 +39,9 @@ type sentinels struct {
 	peerProxies map[*node]*peerProxy // peer proxies of Sentinels and nodes
 	links       []*sentinelLink      // links from clients to Sentinels
 	shard       *shard               // all nodes; the shard's master is the primary
+	// unclaimed says that no Promote has waited for the last election. Where killing a server takes long, Sentinels
+	// may have elected another one before the caller of Kill gets to Promote.
+	unclaimed bool
 	elections
 }
 
@@ -218,20 +221,20 @@ func unready(ctx context.Context, c *redis.Client) (string, error) {
 }
 
 // sentinelClient sends Sentinel's own commands.
-type sentinelClient struct{ *redis.Client }
+type sentinelClient struct{ c *redis.Client }
 
 func asSentinel(c *redis.Client) sentinelClient { return sentinelClient{c} }
 
 // list returns the Sentinel's view of each server; whom is SENTINELS or REPLICAS.
 func (s sentinelClient) list(ctx context.Context, whom string) ([]map[string]string, error) {
 	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", whom, watched)
-	err := s.Process(ctx, cmd)
+	err := s.c.Process(ctx, cmd)
 	return cmd.Val(), err
 }
 
 // primary returns the address of the primary according to the Sentinel.
 func (s sentinelClient) primary(ctx context.Context) (string, error) {
-	addr, err := s.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", watched).StringSlice()
+	addr, err := s.c.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", watched).StringSlice()
 	if err != nil {
 		return "", fmt.Errorf("address of the primary: %w", err)
 	}
@@ -244,7 +247,7 @@ func (s sentinelClient) primary(ctx context.Context) (string, error) {
 // state describes the primary according to the Sentinel, for error messages.
 func (s sentinelClient) state(ctx context.Context) string {
 	cmd := redis.NewMapStringStringCmd(ctx, "SENTINEL", "MASTER", watched)
-	if err := s.Process(ctx, cmd); err != nil {
+	if err := s.c.Process(ctx, cmd); err != nil {
 		return err.Error()
 	}
 	m := cmd.Val()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/gate"
 )
@@ -89,7 +88,7 @@ func (a *sentinelLink) dial(ctx context.Context) (net.Conn, error) {
 	c, err := a.gate.DialAside(ctx, a.client, a.sentinel.name, func(ctx context.Context) (net.Conn, error) {
 		near, err := new(net.Dialer).DialContext(ctx, "tcp4", a.proxy.Listen)
 		if err != nil {
-			return nil, conns.Bare(err)
+			return nil, testbed.BareError(err)
 		}
 		a.draining.Add()
 		return &nearEnd{TCPConn: near.(*net.TCPConn), gone: a.draining.Done}, nil

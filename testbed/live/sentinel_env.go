@@ -26,13 +26,13 @@ var (
 )
 
 // Promote implements testbed.Nodes. It only waits until every Sentinel reports this node as
-// the primary; the caller must cause the failover.
+// the primary; the caller must cause the failover, which may be over when Promote is called.
 func (e sentinelEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
 		return fmt.Errorf("promote: %w", err)
 	}
-	if e.present() == n {
+	if e.present() == n && !e.sentinels.awaits() {
 		if old, _ := e.rivals(); old == nil && e.chosen(ctx, e.sentinels.all[0], n) == nil {
 			return fmt.Errorf("promote: node %s is the primary", node)
 		}
@@ -40,7 +40,22 @@ func (e sentinelEnv) Promote(ctx context.Context, node string) error {
 	if err := e.await(ctx, n); err != nil {
 		return fmt.Errorf("promote: %w", err)
 	}
+	e.sentinels.claim()
 	return nil
+}
+
+// awaits reports whether no Promote has waited for the last election.
+func (w *sentinels) awaits() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.unclaimed
+}
+
+// claim notes that a Promote has waited for the last election.
+func (w *sentinels) claim() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unclaimed = false
 }
 
 // await waits until every Sentinel reports the node as the primary. The error contains the
@@ -237,6 +252,7 @@ func (e *env) promoted(n *node) {
 	if n == w.shard.present() {
 		return // already noted
 	}
+	w.unclaimed = true
 	w.elected(w.shard, n)
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/internal/clockshim"
-	"github.com/lockstorm/lockstorm/internal/clockshim/clockshimtest"
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/clockshim"
+	"github.com/lockstorm/lockstorm/testbed/clockshim/clockshimtest"
 	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/clockshim"
-	"github.com/lockstorm/lockstorm/internal/clockshim/clockshimtest"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/clockshim"
+	"github.com/lockstorm/lockstorm/testbed/clockshim/clockshimtest"
 )
 
 func TestARestartShowsWhatWasKept(t *testing.T) {

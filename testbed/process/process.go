@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/lockstorm/lockstorm/internal/clockshim"
 	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/testbed/clockshim"
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 

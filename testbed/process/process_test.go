@@ -15,9 +15,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/child/childtest"
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/childtest"
 )
 
 func TestMain(m *testing.M) {

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/queue"
 )
 
 // Replies matches the replies on one connection to its commands. The zero value is for a
@@ -12,7 +11,7 @@ import (
 type Replies struct {
 	sent       int
 	subscribed bool
-	waiting    queue.Queue[awaited]
+	waiting    Queue[awaited]
 }
 
 type awaited struct {

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/goroutines"
+	"github.com/lockstorm/lockstorm/internal/crash"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -60,7 +60,7 @@ func enclosed(f func() error) (clean bool, err error) {
 			// The trial itself is over: goroutines that the code under test left blocked
 			// can do no harm.
 		case !ended && strings.HasPrefix(text, blocked):
-			stack := goroutines.All()
+			stack := crash.Goroutines()
 			err = &testbed.Breakdown{
 				Kind: history.FDeadlock, Stack: stack,
 				Detail: "everything waits, nobody for an instant: what they wait for will never come" + waitsIn(stack, id),
@@ -73,11 +73,11 @@ func enclosed(f func() error) (clean bool, err error) {
 	synctest.Test(&t, func(*testing.T) {
 		defer func() {
 			if p := recover(); p != nil {
-				err = &testbed.Breakdown{Kind: history.FPanic, Detail: fmt.Sprint(p), Stack: goroutines.All()}
+				err = &testbed.Breakdown{Kind: history.FPanic, Detail: fmt.Sprint(p), Stack: crash.Goroutines()}
 			}
 			ended = true
 		}()
-		id = goroutines.Bubble()
+		id = crash.Bubble()
 		err = f()
 	})
 	return true, err
@@ -86,5 +86,5 @@ func enclosed(f func() error) (clean bool, err error) {
 // waitsIn returns the end of a sentence that says where goroutines of the bubble wait in the
 // code under test, according to a dump of all goroutines.
 func waitsIn(dump, bubble string) string {
-	return goroutines.Where(goroutines.Lines(goroutines.Parse(dump, bubble)))
+	return crash.Where(crash.Lines(crash.ParseGoroutines(dump, bubble)))
 }

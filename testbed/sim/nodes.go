@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/optional"
-	"github.com/lockstorm/lockstorm/internal/sleep"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -55,7 +53,7 @@ func (w *simulation) Kill(_ context.Context, node string, down func() error) err
 	if err != nil {
 		return fmt.Errorf("kill: %w", err)
 	}
-	if err := optional.Call(down); err != nil {
+	if err := testbed.CallIfAny(down); err != nil {
 		return err
 	}
 	s.kill()
@@ -106,7 +104,7 @@ func (s *server) startUp() time.Duration {
 func (w *simulation) sleep(ctx context.Context, d time.Duration) error {
 	w.mu.Unlock()
 	defer w.mu.Lock()
-	return sleep.For(ctx, d)
+	return testbed.Sleep(ctx, d)
 }
 
 // StopReplication implements testbed.Nodes: it holds back the primary's later writes from
@@ -258,7 +256,7 @@ func (w *simulation) SkewNode(_ context.Context, node string, offset time.Durati
 	if s.skew == offset {
 		return 0, nil
 	}
-	if err := optional.Call(jumps); err != nil {
+	if err := testbed.CallIfAny(jumps); err != nil {
 		return 0, err
 	}
 	if !s.down {

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/conns"
-	"github.com/lockstorm/lockstorm/internal/goroutines"
+	"github.com/lockstorm/lockstorm/internal/crash"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/gate"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
@@ -158,7 +157,7 @@ func (w *simulation) serving() []*server {
 func (w *simulation) warmUp() error {
 	for _, c := range w.clients {
 		for _, r := range c.Pools() {
-			if err := conns.WarmUp(w.ctx, r, conns.WarmConnections); err != nil {
+			if err := testbed.WarmUp(w.ctx, r, testbed.WarmConnections); err != nil {
 				return fmt.Errorf("sim testbed: %w", err)
 			}
 		}
@@ -251,12 +250,12 @@ func (w *simulation) end() {
 // breakDown ends a trial because the code under test does not end. Mu is held.
 func (w *simulation) breakDown() {
 	b := &testbed.Breakdown{
-		Kind: history.FRunaway, Stack: goroutines.All(),
+		Kind: history.FRunaway, Stack: crash.Goroutines(),
 		Detail: fmt.Sprintf("not over after %v: a client does not come to its end", w.setup.Limit),
 	}
 	if quiet := now() - w.busy; quiet > w.setup.Limit/4 {
 		b.Kind = history.FDeadlock
-		b.Detail = fmt.Sprintf("nothing was sent any more for %v, and a client still waits%s", quiet, waitsIn(b.Stack, goroutines.Bubble()))
+		b.Detail = fmt.Sprintf("nothing was sent any more for %v, and a client still waits%s", quiet, waitsIn(b.Stack, crash.Bubble()))
 	}
 	w.abandon(b)
 }

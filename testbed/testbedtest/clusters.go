@@ -19,8 +19,8 @@ var clusters = []promise{
 	{name: "commands reach the master of their slot", test: clusterRoutes, where: testbed.Cluster},
 	{name: "a script with keys in two slots is refused", test: crossSlot, where: testbed.Cluster},
 	{name: "a cluster's failover loses an acknowledged write", test: clusterFailover, where: testbed.Cluster},
-	{name: "a frozen master is replaced, and steps down", test: frozenMaster, where: testbed.Cluster},
-	{name: "a master that comes back at once keeps its slots", test: restartedMaster, where: testbed.Cluster},
+	{name: "a frozen master is replaced, and steps down", test: frozenMaster, where: testbed.Cluster, own: true},
+	{name: "a master that comes back at once keeps its slots", test: restartedMaster, where: testbed.Cluster, own: true},
 	{name: "slots move with what is in them", test: migration, where: testbed.Cluster},
 	{name: "keys between two masters are found", test: halfway, where: testbed.Cluster},
 	{name: "slots whose move fails stay with their keys", test: failedMove, where: testbed.Cluster},
@@ -276,7 +276,9 @@ func unrepeated(s suite) {
 		if err == nil || errors.Is(err, context.DeadlineExceeded) {
 			w.Errorf("without a reply: got %v, want a timeout", err)
 		}
-		cut.liftAfter(1)
+		if cut.lift() == 0 { // on a busy machine go-redis asks this node for the slots meanwhile
+			w.Errorf("undo: no hits")
+		}
 	})
 	if got := named(commands, "APPEND"); len(got) != 1 {
 		s.Errorf("got %d APPENDs, want one", len(got))

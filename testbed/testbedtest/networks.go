@@ -13,19 +13,19 @@ import (
 )
 
 var networks = []promise{
-	{name: "a cut loses what goes that way", test: cuts},
+	{name: "a cut loses what goes that way", test: cuts, own: true},
 	{name: "a cut ends only connections that lost something", test: cutsOfNothing},
 	{name: "a cut's end ends the wait for a lost reply", test: cutsEnd},
-	{name: "held requests arrive even if the client has gone", test: heldRequests},
+	{name: "held requests arrive even if the client has gone", test: heldRequests, own: true},
 	{name: "held replies come late", test: heldReplies},
 	{name: "what is sent later overtakes a held connection", test: heldConnection},
-	{name: "a reset reaches old and new connections", test: resets},
+	{name: "a reset reaches old and new connections", test: resets, own: true},
 	{name: "a reset of idle connections hits nobody", test: idleResets},
-	{name: "a fault set at a point hits exactly that command", test: faultsAtPoints},
+	{name: "a fault set at a point hits exactly that command", test: faultsAtPoints, own: true},
 	{name: "a withdrawn point is not reached", test: withdrawnPoints},
 	{name: "unknown links are errors", test: unknownLinks},
-	{name: "teardown delivers nothing that is held", test: heldForEver},
-	{name: "a replica that was cut off catches up", test: cutReplica, needs: testbed.CanNodes},
+	{name: "teardown delivers nothing that is held", test: heldForEver, own: true},
+	{name: "a replica that was cut off catches up", test: cutReplica, needs: testbed.CanNodes, own: true},
 }
 
 func cuts(s suite) {

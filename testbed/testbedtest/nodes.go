@@ -15,13 +15,13 @@ import (
 )
 
 var nodes = []promise{
-	{name: "a paused node runs what waited when it resumes", test: pausedNode, needs: testbed.CanNodes},
+	{name: "a paused node runs what waited when it resumes", test: pausedNode, needs: testbed.CanNodes, own: true},
 	{name: "a node goes on when its last pause ends", test: pausedTwice, needs: testbed.CanNodes},
-	{name: "a node that is killed in a pause does not stay in it", test: killedInPause, needs: testbed.CanNodes},
-	{name: "a restarted node has what its durability keeps", test: restarts, needs: testbed.CanNodes},
+	{name: "a node that is killed in a pause does not stay in it", test: killedInPause, needs: testbed.CanNodes, own: true},
+	{name: "a restarted node has what its durability keeps", test: restarts, needs: testbed.CanNodes, own: true},
 	{name: "connections that broke while idle are replaced unseen", test: idleConnections, needs: testbed.CanNodes},
-	{name: "wrong orders to nodes are errors", test: wrongOrders, needs: testbed.CanNodes},
-	{name: "a failover loses an acknowledged write", test: failovers, needs: testbed.CanNodes},
+	{name: "wrong orders to nodes are errors", test: wrongOrders, needs: testbed.CanNodes, own: true},
+	{name: "a failover loses an acknowledged write", test: failovers, needs: testbed.CanNodes, own: true},
 	{name: "replication that was stopped catches up", test: stoppedReplication, needs: testbed.CanNodes},
 	{name: "scripts are flushed and counted", test: scripts, needs: testbed.CanNodes},
 	{name: "keys are listed for a post-mortem", test: postMortem},

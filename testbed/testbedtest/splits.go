@@ -11,8 +11,8 @@ import (
 )
 
 var splits = []promise{
-	{name: "two primaries serve until the split ends", test: split, needs: testbed.CanSplitBrain},
-	{name: "an old primary that dies in a split comes back as a replica", test: splitAndKilled, needs: testbed.CanSplitBrain},
+	{name: "two primaries serve until the split ends", test: split, needs: testbed.CanSplitBrain, own: true},
+	{name: "an old primary that dies in a split comes back as a replica", test: splitAndKilled, needs: testbed.CanSplitBrain, own: true},
 	{name: "during a split a client's link goes by any node's name", test: splitLinks, needs: testbed.CanSplitBrain},
 	{name: "wrong splits are errors and change nothing", test: wrongSplits, needs: testbed.CanSplitBrain},
 }

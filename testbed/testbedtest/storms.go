@@ -15,7 +15,7 @@ import (
 )
 
 var storms = []promise{
-	{name: "any mix of faults leaves nothing behind", test: storm, needs: testbed.CanNodes},
+	{name: "any mix of faults leaves nothing behind", test: storm, needs: testbed.CanNodes, own: true},
 }
 
 const (

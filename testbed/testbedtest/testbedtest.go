@@ -21,6 +21,9 @@ type promise struct {
 	// where is the topology that this test needs; "" = every testbed with the capability has the
 	// topologies that the test needs.
 	where testbed.Topology
+	// own says that the test needs what a testbed does by means of its own: start, freeze, kill and restart
+	// servers, and stand between them. What is left is the same code on all real testbeds.
+	own bool
 }
 
 // Run tests each promise in a subtest, and checks at the end that no goroutine is left. If apart says that
@@ -31,9 +34,25 @@ func Run(t *testing.T, open Open, apart bool) {
 }
 
 // RunNodes tests only the promises about nodes and topologies. It is for a testbed that shares
-// the code of its clients and links with another testbed, which Run tests.
+// the code of its clients and links with another testbed, which Run tests. With -short, it tests only
+// what the testbed does by means of its own.
 func RunNodes(t *testing.T, open Open, apart bool) {
-	run(t, open, apart, topologyPromises, nodes, moments, memories, sentinels, clusters)
+	run(t, open, apart, ownIfShort(t, topologyPromises, nodes, moments, memories, sentinels, clusters))
+}
+
+// RunShared tests what Run does, one promise at a time, on a testbed whose environments share servers. With -short,
+// it tests only what the testbed does by means of its own.
+func RunShared(t *testing.T, open Open) {
+	run(t, open, false, ownIfShort(t, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters))
+}
+
+func ownIfShort(t *testing.T, promises ...[]promise) []promise {
+	all := slices.Concat(promises...)
+	if testing.Short() {
+		all = slices.DeleteFunc(all, func(p promise) bool { return !p.own })
+		t.Logf("with -short, %d promises are tested; make thorough tests the others", len(all))
+	}
+	return all
 }
 
 func run(t *testing.T, open Open, apart bool, promises ...[]promise) {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/internal/child/childtest"
+	"github.com/lockstorm/lockstorm/testbed/childtest"
 )
 
 // playHarness prints the ids of its client processes and waits.

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/conns"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // relay accepts the connections of a trial's client processes to nodes. It forwards each
@@ -103,7 +103,7 @@ func newRelay(l net.Listener, dial func(context.Context, int, string) (net.Conn,
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.serving.Go(func() {
 		for {
-			c, err := conns.Accept(l)
+			c, err := testbed.Accept(l)
 			if err != nil {
 				return
 			}

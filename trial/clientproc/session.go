@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/conns"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -46,7 +45,7 @@ var (
 func Join(ctx context.Context) (*Session, error) {
 	for fd, kind := range map[int]uint32{callsFile: syscall.S_IFIFO, answersFile: syscall.S_IFIFO, clockFile: syscall.S_IFREG} {
 		var info syscall.Stat_t
-		if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != kind {
+		if err := syscall.Fstat(fd, &info); err != nil || uint32(info.Mode)&syscall.S_IFMT != kind {
 			return nil, ErrNoTrial
 		}
 		// Programs that the code under test starts must not inherit the files.
@@ -143,7 +142,7 @@ func (s *Session) connectCluster(ctx context.Context) error {
 }
 
 func warmUp(ctx context.Context, r *redis.Client) error {
-	return conns.WarmUp(ctx, r.WithTimeout(warmingTimeout), conns.WarmConnections) // WithTimeout shares the pool
+	return testbed.WarmUp(ctx, r.WithTimeout(warmingTimeout), testbed.WarmConnections) // WithTimeout shares the pool
 }
 
 // call calls a method of the trial's service (type trial) and waits for the result, or until ctx
@@ -176,7 +175,7 @@ type conn struct {
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
-	return n, conns.Bare(err)
+	return n, testbed.BareError(err)
 }
 
 // Write implements net.Conn. It returns when p has passed the gate, however long the
@@ -189,7 +188,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if err == nil {
 		err = c.session.call(context.Background(), "Passed", Written{c.number, c.written}, nil)
 	}
-	return n, conns.Bare(err)
+	return n, testbed.BareError(err)
 }
 
 // RemoteAddr implements net.Conn. It is the node's address, not the relay's: a client that

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,11 +22,12 @@ func cpuTime(pid int) (time.Duration, bool) {
 	return time.Duration(ts.Nano()), true
 }
 
-// runnable reports whether a thread of the process runs, or would if a processor were free.
+// runnable reports whether a thread of the process, or of its children and theirs, runs, or would if a
+// processor were free. A worker waits for its children: clients in other languages.
 func runnable(pid int) bool {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	for _, thread := range threads {
-		stat, err := os.ReadFile(thread)
+		stat, err := os.ReadFile(filepath.Join(thread, "stat"))
 		if err != nil {
 			continue // the thread has ended
 		}
@@ -32,6 +35,12 @@ func runnable(pid int) bool {
 		// parentheses.
 		if _, state, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" ")); ok && bytes.HasPrefix(state, []byte("R")) {
 			return true
+		}
+		children, _ := os.ReadFile(filepath.Join(thread, "children")) // not in every kernel
+		for _, child := range strings.Fields(string(children)) {
+			if n, err := strconv.Atoi(child); err == nil && runnable(n) {
+				return true
+			}
 		}
 	}
 	return false

@@ -184,3 +184,24 @@ func TestAWorkerThatIsNoneIsAnError(t *testing.T) {
 		p.Close()
 	}
 }
+
+// A client in another language may wait for a processor while its worker waits for the client.
+func TestAProcessWhoseChildRunsIsRunnable(t *testing.T) {
+	if _, ok := cpuTime(os.Getpid()); !ok {
+		t.Skip("not on Linux: only there the state of threads is read (cpu_linux.go)")
+	}
+	parent := exec.CommandContext(t.Context(), "sh", "-c", "while :; do :; done & wait")
+	parent.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer parent.Wait()
+	defer syscall.Kill(-parent.Process.Pid, syscall.SIGKILL)
+	time.Sleep(300 * time.Millisecond) // after that, only the child runs
+	for range 50 {
+		if !runnable(parent.Process.Pid) {
+			t.Fatal("its child runs, and it is not runnable")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

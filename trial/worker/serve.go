@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/crash"
 	"github.com/lockstorm/lockstorm/internal/entropy"
-	"github.com/lockstorm/lockstorm/internal/goroutines"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
@@ -72,7 +72,7 @@ func dumpOnQuit(to io.Writer) (off func()) {
 	signal.Notify(quit, syscall.SIGQUIT)
 	go func() {
 		if _, ok := <-quit; ok {
-			_, _ = io.WriteString(to, goroutines.All())
+			_, _ = io.WriteString(to, crash.Goroutines())
 			os.Exit(2)
 		}
 	}()

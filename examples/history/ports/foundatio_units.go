@@ -24,7 +24,7 @@ var foundatioUnits = bug.Bug{
 	After: on(func(rdb *redis.Client) lock {
 		return lock{acquire: setNX(rdb), release: deleteOwn(rdb), extend: replaceIfEqual(rdb, "EX")}
 	}),
-	Fault: "none", Flaw: "extension by lease-outlived",
+	Fault: "none", Flaw: "exclusion by short-lease",
 	OtherBugsLeft: true,
 }
 

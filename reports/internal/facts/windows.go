@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/reports/internal/prose"
+	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
 // Window is the time during which one fault was in force. It lasts to the trial's end if the fault
@@ -57,7 +57,7 @@ func (w Window) Servers() []string {
 			all = append(all, l.From, l.To)
 		}
 	}
-	slices.SortFunc(all, prose.ByNumber)
+	slices.SortFunc(all, wording.ByNumber)
 	return slices.Compact(all)
 }
 
@@ -129,7 +129,7 @@ func HungClients(ops []history.Op) []string {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, prose.ByNumber)
+	slices.SortFunc(names, wording.ByNumber)
 	return names
 }
 

@@ -79,7 +79,8 @@ func TestEndsAreReckonedWhereTheyAreNotTold(t *testing.T) {
 	if err != nil || !l.Reckons() {
 		t.Fatalf("%v, reckons: %v", err, l.Reckons())
 	}
-	if got := s.Keys["k"].Ends; got < end.UnixMilli()-2 || got > end.UnixMilli()+2 {
+	// On a busy machine the server may be held up between the answers that the end is reckoned from.
+	if got := s.Keys["k"].Ends; got < end.Add(-time.Second).UnixMilli() || got > end.Add(time.Second).UnixMilli() {
 		t.Errorf("got an end at %d, want %d", got, end.UnixMilli())
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lockstorm/lockstorm/internal/luatree"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
 )
@@ -50,7 +50,7 @@ func (sc *script) build() (refused string) {
 	chunk, err := parse.Parse(strings.NewReader(body), chunkName)
 	if err == nil {
 		var r rewriter
-		if luatree.Each(chunk, r.visit); r.refused != "" {
+		if resp.EachInLua(chunk, r.visit); r.refused != "" {
 			return compileError + r.refused
 		}
 		sc.proto, err = lua.Compile(chunk, chunkName)

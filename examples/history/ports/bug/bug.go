@@ -4,6 +4,8 @@ package bug
 
 import (
 	"cmp"
+	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -39,9 +41,27 @@ type Bug struct {
 	OtherBugsLeft bool
 }
 
-// whole runs all faults, as for a lock that nobody has tested yet. Without whole, only the fault
-// that showed the bug runs.
-var whole = flag.Bool("whole", false, "run all faults, and not just the one that showed the bug")
+// Without a flag, only the trial runs that the list names (trialOf).
+var (
+	// whole runs all faults, as for a lock that nobody has tested yet.
+	whole = flag.Bool("whole", false, "run all faults, and not just the trial that shows the bug")
+	// fault runs all trials of the fault that shows the bug. It prints the list's line of the bug.
+	fault = flag.Bool("fault", false, "run all trials of the fault that shows the bug, and not just one")
+)
+
+//go:embed trials.txt
+var list string
+
+// trialOf returns the trial that the list trials.txt names for a bug: the smallest that shows it, such
+// as "mutex/hold-2of3". scripts/test-history trials writes the list.
+func trialOf(bug string) (string, error) {
+	for line := range strings.Lines(list) {
+		if name, trial, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == bug {
+			return trial, nil
+		}
+	}
+	return "", fmt.Errorf("trials.txt names no trial for %s: scripts/test-history trials writes it", bug)
+}
 
 // Test fails unless Lockstorm finds the bug in Before and does not find it in After.
 func (b Bug) Test(t *testing.T) {
@@ -60,8 +80,11 @@ func (b Bug) Found(t *testing.T) string {
 	r, trials := b.check(t, b.Before), 0
 	for _, f := range r.Faults {
 		trials += f.Trials
-		if f.Fault == b.Fault && slices.Contains(flaws(f), b.Flaw) {
+		if i := slices.Index(flaws(f), b.Flaw); f.Fault == b.Fault && i >= 0 {
 			t.Log(f.Violation)
+			if *fault {
+				fmt.Printf("TRIAL %s %s\n", b.Name, f.Violation.Flaws[i].Replay)
+			}
 			return fmt.Sprintf("%d of %d | %.0f s | `%s` | %s", trials, r.Trials, r.Elapsed.Seconds(), b.Fault, b.Flaw)
 		}
 	}
@@ -120,10 +143,22 @@ func flaws(f locktest.FaultResult) (texts []string) {
 
 func (b Bug) check(t *testing.T, subject locktest.Subject) *locktest.Result {
 	t.Helper()
+	o := b.Options
 	if !*whole {
-		b.Options.Faults = []string{b.Fault}
+		o.Faults = []string{b.Fault}
 	}
-	r, err := locktest.Check(t.Context(), subject, b.Options)
+	if !*whole && !*fault {
+		var err error
+		if o.Replay, err = trialOf(b.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := locktest.Check(t.Context(), subject, o)
+	if errors.Is(err, locktest.ErrNoTrial) { // the fixed version may send other commands
+		t.Logf("%v: all trials of the fault run", err)
+		o.Replay = ""
+		r, err = locktest.Check(t.Context(), subject, o)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/foreign"
+	"github.com/lockstorm/lockstorm/testbed/sim"
+)
+
+// commandVariable tells worker processes which command is a lock of this campaign.
+const commandVariable = "LOCKSTORM_CLIENT_COMMAND"
+
+// commandLock is a lock in another language: the command that starts a client of it.
+type commandLock struct {
+	ID   string
+	Argv []string
+	Able foreign.Abilities
+}
+
+// commandFlags are the flags of a lock in another language.
+type commandFlags struct{ client, id string }
+
+func (f *commandFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.client, "client", "", "command that starts a client of a lock in any language, such as 'python3 mylock.py' (docs/any-language.md)")
+	flags.StringVar(&f.id, "client-id", "", "the name of that lock (default: the name of its file; the extension stays if another lock has the name)")
+}
+
+// words returns the flags as the user gave them, for command lines.
+func (f commandFlags) words() []string {
+	if f.client == "" {
+		return nil
+	}
+	words := []string{"--client", f.client}
+	if f.id != "" {
+		words = append(words, "--client-id", f.id)
+	}
+	return words
+}
+
+// open registers the command's lock and returns its name; "" if there is none. It starts one client,
+// which says what the lock can do.
+func (f commandFlags) open(ctx context.Context) (id string, err error) {
+	if f.client == "" {
+		if f.id != "" {
+			return "", input.Errorf("--client-id %s: expected --client too", f.id)
+		}
+		return "", nil
+	}
+	l := commandLock{ID: f.id}
+	if l.Argv, err = shellWords(f.client); err != nil || len(l.Argv) == 0 {
+		return "", input.Errorf("--client %q: expected a command, with its quotes closed", f.client)
+	}
+	if l.ID == "" {
+		l.ID = commandName(l.Argv)
+	}
+	if l.Able, err = probe(ctx, l.Argv); err != nil {
+		return "", input.Errorf("--client %s: %w", f.client, err)
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return "", fmt.Errorf("--client: %w", err)
+	}
+	if err := register([]locks.Recipe{l.recipe()}); err != nil {
+		return "", fmt.Errorf("--client-id: %w", err)
+	}
+	return l.ID, os.Setenv(commandVariable, string(text))
+}
+
+func (l commandLock) recipe() locks.Recipe { return foreign.Recipe(l.ID, l.Argv, l.Able) }
+
+// commandFromEnvironment registers the lock that the starting process has registered with open.
+func commandFromEnvironment() error {
+	text := os.Getenv(commandVariable)
+	if text == "" {
+		return nil
+	}
+	var l commandLock
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return input.Errorf("$%s: %w", commandVariable, err)
+	}
+	return register([]locks.Recipe{l.recipe()})
+}
+
+var notOfID = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
+
+// commandName returns the name of a lock whose command is argv: the base name of the first argument that is
+// a file, else of the program. The extension stays only if another recipe has the name without it.
+func commandName(argv []string) string {
+	name := argv[0]
+	for _, arg := range argv[1:] {
+		if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+			name = arg
+			break
+		}
+	}
+	name = filepath.Base(name)
+	short := idOf(strings.TrimSuffix(name, filepath.Ext(name)))
+	if _, taken := locks.ByID(short); taken {
+		return idOf(name)
+	}
+	return short
+}
+
+// idOf makes a lock's ID of a file's name.
+func idOf(name string) string {
+	return strings.ToLower(strings.Trim(notOfID.ReplaceAllString(name, "-"), "._+-"))
+}
+
+// probe starts a client in a simulation without faults and returns what its lock can do.
+func probe(ctx context.Context, argv []string) (able foreign.Abilities, err error) {
+	tb := sim.New()
+	err = tb.Run(ctx, testbed.Setup{
+		Topology: testbed.Single, Clients: 1, Seed: 1, Limit: time.Hour,
+		Clock: tb.Clock(), Commands: func(history.Command) {},
+	}, func(_ context.Context, env testbed.Env) error {
+		var err error
+		able, err = foreign.Probe(env.Client(0).Locks(), argv)
+		return err
+	})
+	return able, err
+}
+
+// openClient makes the lock of --client known. Without --locks, it is the only one.
+func (f *runFlags) openClient(cmd *cobra.Command) error {
+	id, err := f.client.open(cmd.Context())
+	if id != "" && !cmd.Flags().Changed("locks") {
+		f.locks = id
+	}
+	f.TestbedFlags = append(f.TestbedFlags, f.client.words()...)
+	return err
+}

@@ -1,0 +1,86 @@
+package foreign
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/lockstorm/lockstorm/locks"
+)
+
+// startReal starts a child in real time. It ends with the client's context.
+func startReal(c *locks.Client, argv []string) (*process, error) {
+	p := newProcess(argv)
+	addrs, err := listen(c)
+	if err != nil {
+		return nil, err
+	}
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a client: %w", err)
+	}
+	p.in = in
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a client: %w", err)
+	}
+	if err := p.launch(c, addrs); err != nil {
+		return nil, err
+	}
+	context.AfterFunc(c.Context, p.kill)
+	go p.read(out)
+	if _, err := p.await(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// read takes the child's lines until the output ends or the child breaks the protocol.
+func (p *process) read(out io.Reader) {
+	defer close(p.ended)
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, lineLimit)
+	for lines.Scan() {
+		if p.take(lines.Bytes()) != nil {
+			return
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		p.mu.Lock()
+		p.broken = fmt.Errorf("the client wrote a line of more than %d bytes", lineLimit)
+		p.mu.Unlock()
+	}
+}
+
+func accept(c *locks.Client, l net.Listener, addr string) {
+	for {
+		near, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go forward(c, near.(*net.TCPConn), addr)
+	}
+}
+
+// forward connects an accepted connection to the node. Each side's end ends the other side, and an
+// error resets it.
+func forward(c *locks.Client, near *net.TCPConn, addr string) {
+	defer near.Close()
+	far, err := c.Dial(c.Context, "tcp", addr)
+	if err != nil {
+		_ = near.SetLinger(0)
+		return
+	}
+	defer far.Close()
+	defer context.AfterFunc(c.Context, func() { near.Close(); far.Close() })()
+	go func() {
+		if _, err := io.Copy(near, far); err != nil {
+			_ = near.SetLinger(0)
+		}
+		near.Close()
+	}()
+	_, _ = io.Copy(far, near)
+}

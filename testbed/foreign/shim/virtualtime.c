@@ -1,0 +1,219 @@
+/* A preloaded library (LD_PRELOAD) that runs one program in the virtual time of a simulation. The
+ * program's main thread asks the simulation, over the socket $LOCKSTORM_VIRTUAL_TIME, for each wait,
+ * each connection to a node and each byte sent to a node or to standard output. The next descriptor
+ * is memory with the clocks. Between two waits no virtual time passes. Bytes that nodes sent come
+ * over a Unix socket that takes the place of the program's. Other threads keep the machine's waits
+ * and may not touch connections. Children of the program are not in virtual time. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#if !defined(__linux__) || !defined(__LP64__)
+#error "written for 64-bit Linux"
+#endif
+
+#define SECOND 1000000000LL
+#define DESCRIPTORS 1024
+#define NOT_CARRIED 70 /* exit code: the program does what virtual time cannot carry */
+
+static int ctl = -1; /* -1 = real time */
+static const volatile int64_t *clocks; /* monotonic, wall */
+static uint64_t seed;
+static char nodes[DESCRIPTORS]; /* by descriptor: the node that it is connected to, from 1 */
+static char dials[DESCRIPTORS]; /* by descriptor: the node that it is being connected to, from 1 */
+static int refusals[DESCRIPTORS]; /* by descriptor: the error of its connect, for getsockopt */
+
+static long (*libc)(long, ...);
+static long (*find(void))(long, ...) {
+	if (!libc)
+		libc = dlsym(RTLD_NEXT, "syscall");
+	return libc;
+}
+#define real find()
+
+static int others(void) {
+	static __thread int thread; /* 1 = the main thread */
+	if (!thread)
+		thread = real(SYS_gettid) == real(SYS_getpid) ? 1 : 2;
+	return thread == 2;
+}
+static void give_up(const char *why) {
+	real(SYS_write, 2, why, strlen(why));
+	real(SYS_exit_group, NOT_CARRIED);
+}
+static int dialling(int fd) { return ctl >= 0 && fd >= 0 && fd < DESCRIPTORS && dials[fd]; }
+static void finish(int fd);
+/* whether the descriptor is a connection to a node; waits until it is connected */
+static int mine(int fd) {
+	if (ctl < 0 || fd < 0 || fd >= DESCRIPTORS || !(nodes[fd] || dials[fd]))
+		return 0;
+	if (others())
+		give_up("a second thread touches a connection: virtual time cannot carry that\n");
+	if (dials[fd])
+		finish(fd);
+	return nodes[fd];
+}
+static int virtual(void) { return ctl >= 0 && !others(); }
+
+static void exchange(int out, void *p, size_t n) {
+	for (char *b = p; n > 0;) {
+		long r = real(out ? SYS_write : SYS_read, ctl, b, n);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			real(SYS_exit_group, 0); /* the simulation is gone */
+		b += r;
+		n -= r;
+	}
+}
+static void request(char kind, int fd, int64_t arg, const void *p, size_t n) {
+	int64_t head[4] = {kind, fd, arg, n};
+	exchange(1, head, sizeof head);
+	exchange(1, (void *)p, n);
+}
+static int64_t ask(char kind, int fd, int64_t arg, const void *p, size_t n) {
+	int64_t answer;
+	request(kind, fd, arg, p, n);
+	exchange(0, &answer, sizeof answer);
+	return answer;
+}
+static long result(int64_t r) {
+	if (r >= 0)
+		return r;
+	errno = -r;
+	return -1;
+}
+
+static int reads; /* of a clock since the last wait */
+static int64_t spin = 1000; /* the step of a clock that is read without a wait */
+/* awaits until a descriptor can be read: -1 = timed out */
+static int64_t await(const int *fds, int n, int64_t ns) {
+	reads = 0;
+	if (ns != 0)
+		spin = 1000;
+	return ask('W', 0, ns, fds, n * sizeof *fds);
+}
+
+static void forked(void) { ctl = -1; }
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **env) {
+	char *c = getenv("LOCKSTORM_VIRTUAL_TIME"), *s = getenv("LOCKSTORM_SEED");
+	if (c == NULL || s == NULL)
+		return;
+	int old = personality(0xffffffff);
+	if (old != -1 && !(old & ADDR_NO_RANDOMIZE) && personality(old | ADDR_NO_RANDOMIZE) != -1)
+		real(SYS_execve, "/proc/self/exe", argv, env); /* addresses must repeat too; go on if that fails */
+	ctl = atoi(c);
+	seed = strtoull(s, NULL, 10) * 2 + 1;
+	void *page = mmap(NULL, 16, PROT_READ, MAP_SHARED, ctl + 1, 0);
+	if (page == MAP_FAILED)
+		give_up("virtual time: no clock\n");
+	clocks = page;
+	unsetenv("LD_PRELOAD");
+	unsetenv("LOCKSTORM_VIRTUAL_TIME");
+	fcntl(ctl, F_SETFD, FD_CLOEXEC);
+	close(ctl + 1);
+	pthread_atfork(NULL, NULL, forked);
+	ask('H', 0, 0, NULL, 0);
+}
+
+static int64_t now(clockid_t c) { return clocks[c == CLOCK_REALTIME || c == CLOCK_REALTIME_COARSE]; }
+
+int clock_gettime(clockid_t c, struct timespec *t) {
+	if (ctl < 0 || c == CLOCK_PROCESS_CPUTIME_ID || c == CLOCK_THREAD_CPUTIME_ID)
+		return real(SYS_clock_gettime, c, t);
+	if (!others() && ++reads > 10000) { /* a loop that waits for the clock */
+		int64_t step = spin;
+		await(NULL, 0, step);
+		spin = step < 1000000 ? 2 * step : step;
+	}
+	int64_t at = now(c);
+	t->tv_sec = at / SECOND;
+	t->tv_nsec = at % SECOND;
+	return 0;
+}
+int gettimeofday(struct timeval *restrict t, void *restrict zone) {
+	struct timespec s;
+	clock_gettime(CLOCK_REALTIME, &s);
+	t->tv_sec = s.tv_sec;
+	t->tv_usec = s.tv_nsec / 1000;
+	return 0;
+}
+time_t time(time_t *t) {
+	struct timespec s;
+	clock_gettime(CLOCK_REALTIME, &s);
+	if (t)
+		*t = s.tv_sec;
+	return s.tv_sec;
+}
+int clock_nanosleep(clockid_t c, int flags, const struct timespec *t, struct timespec *left) {
+	if (!virtual())
+		return real(SYS_clock_nanosleep, c, flags, t, left) < 0 ? errno : 0;
+	int64_t ns = t->tv_sec * SECOND + t->tv_nsec;
+	if (flags & TIMER_ABSTIME)
+		ns -= now(c);
+	await(NULL, 0, ns < 0 ? 0 : ns);
+	return 0;
+}
+int nanosleep(const struct timespec *t, struct timespec *left) {
+	if (!virtual())
+		return real(SYS_nanosleep, t, left);
+	return clock_nanosleep(CLOCK_MONOTONIC, 0, t, left);
+}
+int usleep(useconds_t us) {
+	struct timespec t = {us / 1000000, us % 1000000 * 1000};
+	return nanosleep(&t, NULL);
+}
+unsigned sleep(unsigned s) {
+	struct timespec t = {s, 0};
+	nanosleep(&t, NULL);
+	return 0;
+}
+
+/* Random bytes come from the trial's seed (xorshift64). */
+ssize_t getrandom(void *p, size_t n, unsigned flags) {
+	if (ctl < 0)
+		return real(SYS_getrandom, p, n, flags);
+	for (size_t i = 0; i < n; i++) {
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		((unsigned char *)p)[i] = seed >> 24;
+	}
+	return n;
+}
+int getentropy(void *p, size_t n) { return getrandom(p, n, 0) == (ssize_t)n ? 0 : -1; }
+void arc4random_buf(void *p, size_t n) { getrandom(p, n, 0); }
+uint32_t arc4random(void) {
+	uint32_t r;
+	getrandom(&r, sizeof r, 0);
+	return r;
+}
+pid_t getpid(void) { return ctl >= 0 ? 1000 : real(SYS_getpid); }
+pid_t getppid(void) { return ctl >= 0 ? 999 : real(SYS_getppid); }
+
+long syscall(long number, ...) {
+	va_list v;
+	va_start(v, number);
+	long a = va_arg(v, long), b = va_arg(v, long), c = va_arg(v, long), d = va_arg(v, long), e = va_arg(v, long), f = va_arg(v, long);
+	va_end(v);
+	return number == SYS_getrandom ? getrandom((void *)a, b, c) : real(number, a, b, c, d, e, f);
+}
