@@ -107,8 +107,10 @@ func TestAClockThatIsSetMovesTheEndsOfLives(t *testing.T) {
 		"n0 k: clock: string v mortal → string v mortal", "n0 k: clock: string v mortal → string v mortal",
 		"n0 k: expiry: string v mortal → -",
 	)
+	// Both ends are read on the node's clock, which is known more coarsely on a busy machine: a second tells a minute
+	// from none.
 	life, later := w.changes[0].After.Expires, w.changes[2].After.Expires
-	if moved := later - life - time.Minute; moved.Abs() > 5*time.Millisecond {
+	if moved := later - life - time.Minute; moved.Abs() > time.Second {
 		t.Errorf("a clock set back by a minute moved the end from %v to %v", life, later)
 	}
 	if past := w.changes[3].After.Expires; past != 1 {
