@@ -10,26 +10,24 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// The choice "standard" of workloads means more for a user's own lock: it includes the workloads
-// that the lock's claims ask for, such as "extend", because the user does not know their names.
-func TestAUsersOwnLockIsTriedInAllThatItCanDo(t *testing.T) {
+// The choice "standard" of workloads includes those that a lock's claims ask for, such as "extend": otherwise
+// nothing would show what its extensions do.
+func TestALockIsTriedInAllThatItClaims(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		own    bool
 		claims history.Claims
 		choice []string
 		want   []string
 	}{
-		{"plain", true, history.Claims{}, []string{"standard"}, []string{"mutex"}},
-		{"extends", true, history.Claims{Extends: true}, []string{"standard"}, []string{"extend", "mutex"}},
-		{"waits", true, history.Claims{Waits: true}, []string{"standard"}, []string{"cancel", "mutex"}},
-		{"both, readers", true, history.Claims{Extends: true, Waits: true, ReadWrite: true}, []string{"standard"}, []string{"read-write"}},
-		{"another choice", true, history.Claims{Extends: true, Waits: true}, []string{"mutex"}, []string{"mutex"}},
-		{"a library", false, history.Claims{Extends: true, Waits: true}, []string{"standard"}, []string{"mutex"}},
+		{"plain", history.Claims{}, []string{"standard"}, []string{"mutex"}},
+		{"extends", history.Claims{Extends: true}, []string{"standard"}, []string{"extend", "mutex"}},
+		{"waits", history.Claims{Waits: true}, []string{"standard"}, []string{"cancel", "mutex"}},
+		{"both, readers", history.Claims{Extends: true, Waits: true, ReadWrite: true}, []string{"standard"}, []string{"read-write"}},
+		{"another choice", history.Claims{Extends: true, Waits: true}, []string{"mutex"}, []string{"mutex"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Cleanup(func() { locks.Unregister("own") })
-			locks.Register(locks.Recipe{ID: "own", Own: c.own, Topology: locks.Single, Claims: func(ttl time.Duration, nodes int) history.Claims {
+			locks.Register(locks.Recipe{ID: "own", Topology: locks.Single, Claims: func(ttl time.Duration, nodes int) history.Claims {
 				claims := c.claims
 				claims.TTL, claims.Recovery, claims.Quorum = ttl, ttl, nodes/2+1
 				return claims

@@ -100,7 +100,7 @@ func (p *planner) cells() ([]plannedCell, error) {
 		for _, f := range faults {
 			bodies := slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool {
 				chosen := slices.ContainsFunc(bodies, func(b workloads.Workload) bool { return b.Name == w.Name })
-				return !(chosen && runs(w, named, r, f)) && !p.asks(w, r)
+				return !chosen || !p.runs(w, named, r, f)
 			})
 			if c := p.cell(r, f, bodies); !p.config.Clean || c.lack == nil && c.clean() {
 				cells = append(cells, c)
@@ -111,13 +111,6 @@ func (p *planner) cells() ([]plannedCell, error) {
 		return nil, input.Errorf("%s: every chosen recipe declares flaws for every chosen fault", input.Setting("clean"))
 	}
 	return cells, nil
-}
-
-// asks reports whether the standard workloads are chosen and a user's own recipe asks for w in
-// addition.
-func (p *planner) asks(w workloads.Workload, r locks.Recipe) bool {
-	return r.Own && w.Asks != nil && slices.Contains(p.config.Workloads, standardNames) &&
-		w.Asks(r.Claims(p.config.TTL, max(1, p.config.Nodes)))
 }
 
 // clean says whether the recipe declares no flaw for the fault; for a mix, no flaw at

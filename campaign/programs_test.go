@@ -73,7 +73,7 @@ func TestAWorkloadOfADocumentRunsUnaskedForItsRecipesAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := runs(w, named, r, f); got != c.want {
+		if got := (&planner{config: DefaultConfig()}).runs(w, named, r, f); got != c.want {
 			t.Errorf("%v: %s under %s runs it: %v, want %v", c.choice, c.lock, c.fault, got, c.want)
 		}
 	}

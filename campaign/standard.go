@@ -16,13 +16,15 @@ func StandardWorkloads() []workloads.Workload {
 }
 
 // runs reports whether a chosen workload runs for a recipe that it suits. A workload that the user named
-// always runs. Any other workload runs if it meets two conditions:
+// always runs. Any other workload runs if it meets three conditions:
 //
 //   - If it is from a source document, the recipe cites that document.
 //   - If it shows a flaw of the clients' program, there is no fault, since that flaw needs none.
-func runs(w workloads.Workload, named []workloads.Workload, r locks.Recipe, f nemesis.Fault) bool {
+//   - If it asks for claims, the recipe makes them.
+func (p *planner) runs(w workloads.Workload, named []workloads.Workload, r locks.Recipe, f nemesis.Fault) bool {
 	cited := w.Document == "" || slices.Contains(r.Documents(), w.Document)
-	if cited && (len(w.Shows) == 0 || f.Undisturbed) {
+	asked := w.Asks == nil || w.Asks(r.Claims(p.config.TTL, max(1, p.config.Nodes)))
+	if cited && asked && (len(w.Shows) == 0 || f.Undisturbed) {
 		return true
 	}
 	return slices.ContainsFunc(named, func(n workloads.Workload) bool { return n.Name == w.Name })

@@ -14,14 +14,15 @@ import (
 // cancelled. Keys that such an attempt leaves on the nodes keep others out, although no client
 // died and no message was lost.
 var cancel = Workload{
-	Name:    "cancel",
-	Doc:     "attempts to take the lock have deadlines, or are cancelled half-way, at any moment",
-	Like:    []string{"client-crash", "lost-reply", "reset"},
-	Suits:   func(c history.Claims) bool { return !c.ReadWrite },
-	Asks:    func(c history.Claims) bool { return c.Waits },
-	choose:  cancelChoice,
-	section: mutexSection,
-	values:  1,
+	Name:     "cancel",
+	Doc:      "attempts to take the lock have deadlines, or are cancelled half-way, at any moment",
+	Standard: true,
+	Like:     []string{"client-crash", "lost-reply", "reset"},
+	Suits:    func(c history.Claims) bool { return !c.ReadWrite },
+	Asks:     func(c history.Claims) bool { return c.Waits },
+	choose:   cancelChoice,
+	section:  mutexSection,
+	values:   1,
 }
 
 const (

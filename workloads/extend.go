@@ -15,11 +15,11 @@ import (
 // extension succeeds although another client had the lock meanwhile, the client works on data that
 // the other client has changed.
 var extend = Workload{
-	Name:   "extend",
-	Doc:    "the holder prolongs its lease while it works; some holders do so after it has ended",
-	Suits:  func(c history.Claims) bool { return c.Extends && !c.ReadWrite },
-	Asks:   func(c history.Claims) bool { return c.Extends },
-	choose: extendChoice,
+	Name:     "extend",
+	Doc:      "the holder prolongs its lease while it works; some holders do so after it has ended",
+	Standard: true,
+	Suits:    func(c history.Claims) bool { return c.Extends && !c.ReadWrite },
+	choose:   extendChoice,
 	// Late extensions come after the lease has ended, as if the work took too long.
 	Like:    []string{"slow-work"},
 	section: extendSection,

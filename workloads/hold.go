@@ -238,27 +238,33 @@ func (s *session) entry(lerr error) (ok bool, err error) {
 // leave releases the hold once and records the result. A lease that ends because of the release is
 // not recorded as lost.
 func (s *session) leave(h *hold) error {
+	_, err := s.release(h)
+	return err
+}
+
+// release does as leave, and returns how the release completed.
+func (s *session) release(h *hold) (history.Type, error) {
 	if err := s.client.Step(s.ctx, testbed.StepRelease); err != nil {
-		return err
+		return "", err
 	}
 	if err := s.endWatch(h); err != nil {
-		return err
+		return "", err
 	}
 	op, err := s.Rec.Invoke(s.op(history.FRelease, *h))
 	if err != nil {
-		return err
+		return "", err
 	}
 	s.client.Open(op.Index)
 	lerr := h.handle.Unlock(s.ctx, h.lease)
 	s.client.Open(-1)
 	op.Type, op.Reason, op.Error = outcome(lerr)
 	if _, err := s.Rec.Complete(op); err != nil {
-		return err
+		return "", err
 	}
 	if op.Type == history.Info {
 		s.goOnAsNewProcess()
 	}
-	return s.ctx.Err()
+	return op.Type, s.ctx.Err()
 }
 
 // look is the check that a careful client makes before it touches the resource: it reads its own

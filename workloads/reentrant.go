@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -9,16 +10,24 @@ import (
 )
 
 // reentrant takes the lock again while holding it, to a depth of one to three, and releases it as
-// often. It retries a nested acquire of unknown outcome once, as services do. A recipe that counts
+// often. The work comes before the inner releases or, in half of the nested sections, after them, as in
+// a method that calls another one that takes the same lock: an inner release must neither free the
+// lock nor end its renewal. It retries a nested acquire of unknown outcome once, as services do. A recipe that counts
 // both attempts then has a hold that nobody will release.
 var reentrant = Workload{
 	Name:     "reentrant",
 	Doc:      "nested acquires by one owner around a read-modify-write",
 	Standard: true,
 	Suits:    func(c history.Claims) bool { return c.Reentrant },
-	choose:   func(s *Section, _ Options, own float64) { s.Depth = 1 + int(3*own) },
+	choose:   reentrantChoice,
 	section:  reentrantSection,
 	values:   1,
+}
+
+func reentrantChoice(s *Section, _ Options, own float64) {
+	depth, rest := math.Modf(3 * own)
+	s.Depth = 1 + int(depth)
+	s.Outer = s.Depth > 1 && rest < 0.5
 }
 
 func reentrantSection(s *session, lock string) error {
@@ -52,15 +61,35 @@ func (s *session) nest(outer *hold) error {
 	if err := s.begin(outer); err != nil {
 		return err
 	}
-	if err := s.increment(outer, 1); err != nil {
+	if !s.current.Outer {
+		if err := s.increment(outer, 1); err != nil {
+			return err
+		}
+	}
+	sure, err := s.leaveInner(inner)
+	if err != nil {
 		return err
 	}
-	for _, h := range slices.Backward(inner) {
-		if err := s.leave(&h); err != nil {
+	if s.current.Outer && sure {
+		if err := s.increment(outer, 1); err != nil {
 			return err
 		}
 	}
 	return s.leave(outer)
+}
+
+// leaveInner makes the inner releases, the last first. sure is false if one was refused or had an unknown
+// outcome: the client cannot count on the outer hold then.
+func (s *session) leaveInner(inner []hold) (sure bool, err error) {
+	sure = true
+	for _, h := range slices.Backward(inner) {
+		t, err := s.release(&h)
+		if err != nil {
+			return false, err
+		}
+		sure = sure && t == history.OK
+	}
+	return sure, nil
 }
 
 // reenter acquires a lock that the client already holds: by one attempt, and by a second attempt

@@ -9,10 +9,12 @@ import (
 
 // Section is a client's decisions about one critical section, as data.
 type Section struct {
-	Lock  int           `json:"lock,omitempty"`  // number of the lock, from 0
-	Mode  history.Mode  `json:"mode,omitempty"`  // how the section uses a read-write lock; "" = write
-	Depth int           `json:"depth,omitempty"` // how often a reentrant lock is acquired; 0 = once
-	Retry time.Duration `json:"retry"`           // pause between two attempts to acquire
+	Lock  int          `json:"lock,omitempty"`  // number of the lock, from 0
+	Mode  history.Mode `json:"mode,omitempty"`  // how the section uses a read-write lock; "" = write
+	Depth int          `json:"depth,omitempty"` // how often a reentrant lock is acquired; 0 = once
+	// Outer says that the work of a nested section comes between the inner releases and the last one.
+	Outer bool          `json:"outer,omitempty"`
+	Retry time.Duration `json:"retry"` // pause between two attempts to acquire
 	// Hold is the total work time between touches of the resource. In the liveness phase, in which
 	// all clients wait for a turn, the work takes at most 1.5 times Options.Hold.
 	Hold time.Duration `json:"hold"`

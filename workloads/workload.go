@@ -54,8 +54,8 @@ type Workload struct {
 	Suits func(history.Claims) bool
 	// Standard workloads run if no workload is named.
 	Standard bool
-	// Asks reports whether the workload runs by default for a user's own recipe with the given
-	// claims, if the workload suits it. nil = only if the workload is Standard.
+	// Asks restricts a Standard workload to recipes with such claims, unless a user names the
+	// workload. nil = all recipes that it suits.
 	Asks func(history.Claims) bool
 	// Document is the source that describes the workload, by locks.Document.ID; "" = none. If it
 	// is set, the workload runs only for recipes of that source, unless a user names the workload.

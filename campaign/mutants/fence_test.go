@@ -93,6 +93,11 @@ func fences() []Mutant {
 			lock: lock(enter, leave, mistake), control: lock(fencedEnter, compareAndDelete, nil)}
 	}
 	return []Mutant{
+		{
+			ID: "mutant-extension-without-owner", Of: "fenced", Doc: "the extension prolongs the key, even another client's key",
+			scripts: unique(fencedEnter, compareAndDelete, extendAnyone, extendOwn),
+			lock:    extensible(extendAnyone), control: extensible(extendOwn),
+		},
 		mutant("fence-not-increasing", "every grant gets the same fence", fencedEnterConstant, compareAndDelete, nil),
 		mutant("fence-decreasing", "every grant gets a smaller fence", fencedEnterBackwards, compareAndDelete, nil),
 		mutant("fence-expires", "the counter of fences expires with the lock and starts again", fencedEnterForgetful, compareAndDelete, nil),
@@ -116,6 +121,50 @@ func fences() []Mutant {
 			}
 		}),
 	}
+}
+
+// extendOwn is the good extension, extendAnyone has a mistake. KEYS[1] is the lock, ARGV[1] the owner token,
+// ARGV[2] the TTL in milliseconds.
+var (
+	extendOwn = newScript("extend", `
+if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+end
+return 0`)
+	extendAnyone = newScript("extend", `return redis.call("PEXPIRE", KEYS[1], ARGV[2])`)
+)
+
+// extensible makes the good lock with this script for extensions.
+func extensible(extend *script) maker {
+	return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+		return extender{fenced{c, key, ttl}, extend}, nil
+	}
+}
+
+// extender is the good lock, which can extend its leases.
+type extender struct {
+	fenced
+	script *script
+}
+
+// TryLock implements locks.Lock.
+func (l extender) TryLock(ctx context.Context) (locks.Lease, error) {
+	return l.tryLock(ctx, fencedEnter)
+}
+
+// Unlock implements locks.Lock.
+func (l extender) Unlock(ctx context.Context, lease locks.Lease) error {
+	return l.unlock(ctx, compareAndDelete, lease)
+}
+
+// Extend implements locks.Extender.
+func (l extender) Extend(ctx context.Context, lease locks.Lease) (locks.Lease, error) {
+	asked := l.c.Now()
+	err := notHeld(l.script.run.Run(ctx, l.c.Nodes[0], l.keys()[:1], lease.Token, milliseconds(l.ttl)))
+	if err == nil {
+		lease.Deadline = asked.Add(l.ttl)
+	}
+	return lease, err
 }
 
 // drawFirst is a mistaken acquire: it draws the fencing token before it asks for the lock, so a

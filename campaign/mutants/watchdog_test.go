@@ -38,6 +38,8 @@ type habit struct {
 	once     bool // the watchdog ends after its first renewal
 	// undying says that neither a release nor a missing field ends the watchdog.
 	undying bool
+	// hasty says that any release ends the watchdog, even one that leaves the lock held.
+	hasty bool
 }
 
 // watched is the good recipe reentrant-hash-watchdog, written anew so that its habit can be replaced.
@@ -100,7 +102,7 @@ func (l *watched) end(quit chan struct{}) {
 // Unlock implements locks.Lock.
 func (l *watched) Unlock(ctx context.Context, _ locks.Lease) error {
 	last, err := l.leave(ctx, hashLeave)
-	if (last || errors.Is(err, locks.ErrNotHeld)) && !l.undying {
+	if (last || l.hasty || errors.Is(err, locks.ErrNotHeld)) && !l.undying {
 		l.mu.Lock()
 		quit := l.quit
 		l.mu.Unlock()
@@ -128,6 +130,8 @@ func watchdogs() []Mutant {
 		mutant("renewal-too-late", "the renewal comes after more than the lease",
 			habit{renew: hashRenew, interval: func(ttl time.Duration) time.Duration { return ttl + ttl/10 }}),
 		mutant("renewal-only-once", "the watchdog ends after its first renewal", habit{renew: hashRenew, interval: third, once: true}),
+		mutant("watchdog-ends-at-an-inner-release", "the first release ends the watchdog, though the lock is still held",
+			habit{renew: hashRenew, interval: third, hasty: true}),
 		mutant("watchdog-outlives-release", "nothing ends the watchdog, which renews the key even if another client holds it",
 			habit{renew: hashRenewAnyone, interval: third, undying: true}),
 	}
