@@ -96,7 +96,7 @@ func fences() []Mutant {
 		{
 			ID: "mutant-extension-without-owner", Of: "fenced", Doc: "the extension prolongs the key, even another client's key",
 			scripts: unique(fencedEnter, compareAndDelete, extendAnyone, extendOwn),
-			lock:    extensible(extendAnyone), control: extensible(extendOwn),
+			lock:    extensible(extendAnyone), control: extensible(extendOwn), extends: true,
 		},
 		mutant("fence-not-increasing", "every grant gets the same fence", fencedEnterConstant, compareAndDelete, nil),
 		mutant("fence-decreasing", "every grant gets a smaller fence", fencedEnterBackwards, compareAndDelete, nil),

@@ -29,6 +29,8 @@ type Mutant struct {
 	// control is the same lock without the mistake: any difference in behaviour between lock and
 	// control is due to the mistake.
 	control maker
+	// extends says that the lock and its control can extend their leases.
+	extends bool
 	// scripts are the Lua scripts that the lock and its control run.
 	scripts []*script
 }
@@ -41,8 +43,8 @@ func All() []Mutant {
 	return slices.Concat(singles(), hashes(), watchdogs(), quorums(), fences(), readWrites(), replicas())
 }
 
-// Recipe returns the mutant as a recipe. It makes the claims of the good recipe and declares no
-// flaw. The error says that the good recipe is not registered.
+// Recipe returns the mutant as a recipe. It makes the claims of the good recipe, but it claims extensions
+// only if it has them, and it declares no flaw. The error says that the good recipe is not registered.
 func (m Mutant) Recipe() (locks.Recipe, error) { return m.recipe(m.ID, m.Doc, m.lock) }
 
 // Control returns the lock without the mistake, as a recipe.
@@ -59,7 +61,7 @@ func (m Mutant) recipe(id, summary string, lock maker) (locks.Recipe, error) {
 	r.ID, r.Summary, r.Flaws = id, summary, nil
 	r.Claims = func(ttl time.Duration, nodes int) history.Claims {
 		c := good.Claims(ttl, nodes)
-		c.Lock, c.ScriptNames = id, map[string]string{}
+		c.Lock, c.ScriptNames, c.Extends = id, map[string]string{}, m.extends
 		for _, s := range m.scripts {
 			c.ScriptNames[s.run.Hash()] = s.name
 		}
