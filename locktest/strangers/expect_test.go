@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // promised holds the expected verdicts on a lock. None may be unknown unless unseen or ends
@@ -104,7 +105,7 @@ func (s subject) deviate(results *tally) []string {
 			note(a.Oracle+" is unknown", a)
 		}
 		for _, c := range a.causes() {
-			if !s.allows(a.Oracle, c, a.Fault) {
+			if !s.permits(a.Oracle, c, a.seeded) {
 				note(fmt.Sprintf("%s is violated by %s", a.Oracle, c), a)
 			}
 		}
@@ -123,6 +124,14 @@ func (s subject) deviate(results *tally) []string {
 		}
 	}
 	return all
+}
+
+// permits reports whether the oracle may find this cause in the trial: under its fault, or under one whose
+// effects its workload has even without the fault.
+func (p promised) permits(oracle string, c checker.Cause, t seeded) bool {
+	w, _ := workloads.ByName(t.Workload)
+	return p.allows(oracle, c, t.Fault) || (w.LikeIn == "" || w.LikeIn == oracle) &&
+		slices.ContainsFunc(w.Like, func(fault string) bool { return p.allows(oracle, c, fault) })
 }
 
 // allows reports whether the oracle may find this cause under the fault.

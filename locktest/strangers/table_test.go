@@ -39,12 +39,12 @@ func limits() []allowed { return rowsOf(locks.Limits(locks.Known{})) }
 // clock.
 func deadlines() []allowed { return rowsOf(locks.Limits(locks.Known{Deadlines: true})) }
 
-// rowsOf permits the violations of these flaws. It leaves out the flaws that concern renewing or
-// extending a lease: locks that renew permit these in their own entries of the table (renewed).
+// rowsOf permits the violations of these flaws. It leaves out the flaws that concern renewing a lease: locks
+// that renew permit these in their own entries of the table (renewed).
 func rowsOf(flaws []locks.Flaw) []allowed {
 	var rows []allowed
 	for _, f := range flaws {
-		if f.Cause != string(checker.RenewalFailed) && f.Oracle != "extension" {
+		if f.Cause != string(checker.RenewalFailed) {
 			rows = append(rows, allowed{[]string{f.Oracle}, checker.Cause(f.Cause), f.Also})
 		}
 	}
