@@ -29,7 +29,8 @@ type clues struct {
 	// hasTTL: the keys have a TTL or should have one. renews: the lock claims to renew its lease.
 	// fenced: the lock claims to grant fencing tokens. deadlines: a holder has a deadline by its
 	// own clock. settable: that is its wall clock. readers: it is a read-write lock.
-	hasTTL, renews, fenced, deadlines, settable, readers bool
+	// reentrant: the lock claims to be reentrant.
+	hasTTL, renews, fenced, deadlines, settable, readers, reentrant bool
 	// nodes is how many nodes must grant the lock.
 	nodes                                    int
 	promoted, restarted, evicted, splitBrain bool
@@ -74,7 +75,7 @@ type clue struct {
 func (t *teller) clues() clues {
 	c := clues{
 		tokens: t.tokens.use, hasTTL: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
-		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
+		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, reentrant: t.Claims.Reentrant, nodes: t.Claims.NodeQuorum(),
 		extended: t.Finding.Account.What == account.ExtendedLate, unfenced: t.Finding.Account.What == account.FenceMissing,
 	}
 	for _, h := range t.storyHolds {

@@ -158,6 +158,8 @@ func (t *teller) keyWords(x facts.Event) string {
 		return fmt.Sprintf("c%d, which held nothing any more, went on prolonging the key with %s {where}", x.Client, t.commandName(c))
 	case x.Kind == facts.Deleted && x.Client == x.Owner && sent && x.At-c.Sent > lateness:
 		return fmt.Sprintf("%s removed c%d's own new key {where}", who, x.Owner)
+	case x.Kind == facts.Deleted && t.countsOn(x):
+		return fmt.Sprintf("%s removed its own key {where}: c%d still counted on it", who, x.Client)
 	case !x.Foreign():
 		return ""
 	case x.Kind == facts.Deleted:
@@ -168,6 +170,19 @@ func (t *teller) keyWords(x facts.Event) string {
 		return fmt.Sprintf("%s overwrote c%d's key {where}", who, x.Owner)
 	}
 	return ""
+}
+
+// countsOn reports whether a client removed its own key by a command of its hold, such as an inner release, and
+// the finding rests on that.
+func (t *teller) countsOn(x facts.Event) bool {
+	return x.Client == x.Owner && t.because(account.OwnRemoval) && slices.ContainsFunc(t.storyHolds, func(h checker.Hold) bool {
+		return h.Client == x.Client && h.From <= x.At && x.At < h.To
+	})
+}
+
+// because reports whether the finding gives this reason.
+func (t *teller) because(what account.What) bool {
+	return slices.ContainsFunc(t.Finding.Account.Reasons, func(r account.Fact) bool { return r.What == what })
 }
 
 // standing says that the client that changed another client's key had released its own lock or had

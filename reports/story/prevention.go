@@ -57,10 +57,12 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return c.readers && !c.twoPrimaries }, say("a record for every reader, a field of a hash or a member of a set, so that a reader that comes or leaves does not hide the others")},
 		{func(c clues) bool { return c.reasons[account.ByOtherNodes] }, say("more than half of the nodes for every grant: two such majorities have a node in common, and the grants here had none")},
 		{func(c clues) bool { return c.counted }, say("idempotent commands: a client repeated a command whose reply was lost (go-redis: MaxRetries), and the lock counted it twice. Let the script remember the request, or do not repeat it")},
-		atomicTake,
+		{func(c clues) bool { return atomicTake.applies(c) && !c.reasons[account.OwnRemoval] }, atomicTake.text},
 		{func(c clues) bool {
-			return len(c.took) <= 1 && !c.readers && !c.twoPrimaries && !c.counted && !c.reasons[account.ByOtherNodes]
+			return len(c.took) <= 1 && !c.readers && !c.twoPrimaries && !c.counted && !c.reasons[account.ByOtherNodes] && !c.reasons[account.OwnRemoval]
 		}, say("one atomic step, a command with NX or one Lua script, that checks all conditions and then takes the lock")},
+		{func(c clues) bool { return c.reasons[account.OwnRemoval] && c.reentrant }, say("a count of the holder's entries beside its token: each release takes one away, and only the last one removes the key")},
+		{func(c clues) bool { return c.reasons[account.OwnRemoval] && !c.reentrant }, say("leaving the key in place until the release: here one of the holder's own commands removed it")},
 	},
 	checker.ForeignDelete: {
 		{func(c clues) bool { return c.readers }, say("a record for every reader, a field of a hash or a member of a set, so that a release removes only its own")},
