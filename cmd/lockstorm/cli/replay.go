@@ -130,17 +130,20 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	return surplus
 }
 
-// suitable returns the first default workload that suits the recipe and comes from no document. If
-// the recipe is unknown or no such workload suits, it returns the first that comes from no document.
+// suitable returns the workload mutex if it suits the recipe, or if the recipe is unknown; else the first
+// default workload that suits it.
 func (f replayFlags) suitable() string {
-	all := slices.DeleteFunc(campaign.StandardWorkloads(), func(w workloads.Workload) bool { return w.Document != "" })
-	if r, ok := locks.ByID(f.lock); ok {
-		claims := r.Claims(f.TTL, max(1, f.Nodes))
-		if i := slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Suits(claims) }); i >= 0 {
-			return all[i].Name
-		}
+	const usual = "mutex"
+	r, ok := locks.ByID(f.lock)
+	if !ok {
+		return usual
 	}
-	return all[0].Name
+	claims := r.Claims(f.TTL, max(1, f.Nodes))
+	suits := slices.DeleteFunc(campaign.StandardWorkloads(), func(w workloads.Workload) bool { return !w.Suits(claims) })
+	if len(suits) == 0 || slices.ContainsFunc(suits, func(w workloads.Workload) bool { return w.Name == usual }) {
+		return usual
+	}
+	return suits[0].Name
 }
 
 func (f replayFlags) plan(ctx context.Context, tb testbed.Testbed) (trial.Spec, error) {
