@@ -48,12 +48,16 @@ var scenes = map[string]func(t *testing.T){
 	"untilBesideWallClock": func(t *testing.T) {
 		locktest.Run(t, untilBesideWallClock, few("none", "client-skew"), locktest.WallClock, locktest.Monotonic)
 	},
-	"byWallClock":    func(t *testing.T) { locktest.Run(t, byWallClock, few("none", "client-skew"), locktest.WallClock) },
-	"untilOfNoLease": func(t *testing.T) { locktest.Run(t, untilOfNoLease, few("none")) },
-	"panics":         func(t *testing.T) { locktest.Run(t, panics, few("none", "script-flush")) },
-	"pooled":         func(t *testing.T) { locktest.Run(t, pooled, few("none", "delay", "partition")) },
-	"kept":           func(t *testing.T) { locktest.Run(t, kept, few("none", "delay")) },
-	"short":          func(t *testing.T) { locktest.Run(t, shortLease, few("none")) },
+	"byWallClock": func(t *testing.T) { locktest.Run(t, byWallClock, few("none", "client-skew"), locktest.WallClock) },
+	"readWriteUntil": func(t *testing.T) {
+		locktest.Run(t, readWriteUntil(0), few("none", "client-pause", "slow-work", "hung-work"), whole)
+	},
+	"readWriteUntilTooLate": func(t *testing.T) { locktest.Run(t, readWriteUntil(20*time.Second), few("none")) },
+	"untilOfNoLease":        func(t *testing.T) { locktest.Run(t, untilOfNoLease, few("none")) },
+	"panics":                func(t *testing.T) { locktest.Run(t, panics, few("none", "script-flush")) },
+	"pooled":                func(t *testing.T) { locktest.Run(t, pooled, few("none", "delay", "partition")) },
+	"kept":                  func(t *testing.T) { locktest.Run(t, kept, few("none", "delay")) },
+	"short":                 func(t *testing.T) { locktest.Run(t, shortLease, few("none")) },
 	"unrenewed": func(t *testing.T) {
 		locktest.Run(t, right, few("slow-work"), locktest.PromiseRenewal)
 	},
