@@ -119,6 +119,8 @@ func judgments() map[string]judgment {
 			"--- PASS: TestScene/none", "--- PASS: TestScene/hung-work", "!exclusion by", "!undecided", "!not run",
 		}},
 		"readWriteUntilTooLate": {false, []string{"exclusion by lease-outlived", "it claims the lock until"}},
+		"waitingQueue":          {true, []string{"--- PASS: TestScene/client-crash", "liveness by orphaned-key", "!undecided", "!not run"}},
+		"fairQueueForever":      {false, []string{"liveness by no-expiry, for ever", "lock-0:queue, without a TTL"}},
 		"counted":               {false, []string{"exclusion by foreign-delete", "to read while", "c2's script removed the key"}},
 		"sharedByAll":           {false, []string{"exclusion by race", "to read"}},
 		"reentrant": {true, []string{
