@@ -309,8 +309,8 @@ func (rp *replay) standsElsewhere(t *taking) bool {
 	})
 }
 
-// indistinctCause returns an unclassified reason if the finding is about a grant that cannot be
-// told from others.
+// indistinctCause returns the reason of a finding about a grant that cannot be told from others. The
+// reason is unclassified, unless the lease was over anyway: see leaseOver.
 func (rp *replay) indistinctCause(f Finding) ([]reason, bool) {
 	u := rp.indistinct()
 	if u.why.What == "" {
@@ -324,5 +324,45 @@ func (rp *replay) indistinctCause(f Finding) ([]reason, bool) {
 			}
 		}
 	}
+	if r, over := rp.leaseOver(f); indistinct && over {
+		return []reason{r}, true
+	}
 	return []reason{{cause: Unclassified, why: why}}, indistinct
+}
+
+// leaseOver explains a finding about two parties without a look at the keys. The second party was granted
+// the lock only when the first party's lease was certainly over: more than a lease after the first party
+// was told for the last time that it has the lock. No lock that does not renew its leases keeps anybody out
+// for longer.
+func (rp *replay) leaseOver(f Finding) (reason, bool) {
+	if rp.Claims.Renews || rp.Claims.TTL <= 0 || len(f.Clients) != 2 {
+		return reason{}, false
+	}
+	first, second := rp.acquireIn(f, f.Clients[0]), rp.acquireIn(f, f.Clients[1])
+	if first < 0 || second < 0 {
+		return reason{}, false
+	}
+	if rp.DoneAt(rp.Operation(first)) > rp.DoneAt(rp.Operation(second)) {
+		first, second = second, first
+	}
+	by, pos := rp.lastOf(second), rp.lastOf(first)
+	if by < 0 || pos < 0 {
+		return reason{}, false
+	}
+	granted, owner := rp.Ran(by).Lo, rp.Operation(first).Invoke
+	told := rp.DoneAt(rp.Operation(first))
+	for i := range rp.Pairing.All {
+		p := &rp.Pairing.All[i]
+		prolongs := p.Invoke.F == history.FAcquire || p.Invoke.F == history.FExtend
+		if prolongs && p.Invoke.Client == owner.Client && p.Invoke.Lock == owner.Lock && p.Done() != history.Fail && p.Invoke.Time < granted {
+			told = max(told, min(rp.DoneAt(p), granted))
+		}
+	}
+	if until := told + rp.Claims.TTL; granted >= until {
+		r := because(LeaseOutlived, []int{pos, by}, account.Fact{
+			What: account.LeaseOver, Clients: []int{owner.Client}, Span: rp.Claims.TTL, Until: until,
+		})
+		return r.of(wouldBe(rp.Commands[pos], first, pos, rp.Ran(pos))), true
+	}
+	return reason{}, false
 }

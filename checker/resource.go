@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/internal/evidence"
@@ -44,6 +45,11 @@ func resource(ctx context.Context, f *Case) Verdict {
 		}
 	}
 	if f.Claims.ReadWrite {
+		holds, err := f.Holds()
+		if err != nil {
+			return impossible(err)
+		}
+		stopAtDeadlines(sections, holds)
 		findings = append(findings, torn(byLock, reported)...)
 	}
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
@@ -126,8 +132,23 @@ func updateLostBy(s *evidence.Section, t evidence.Touch) (lost bool, read eviden
 	return hasRead && wrote, read
 }
 
+// stopAtDeadlines moves Section.Over of each section to the end of the client's belief in its lease, if
+// that is earlier. A client leaves its section when its lease's deadline passes, even if the history shows
+// only later, or never, that it did: it may be at work, frozen, or hang.
+func stopAtDeadlines(sections []*evidence.Section, holds []Hold) {
+	believed := map[int]time.Duration{} // by the acquire of the hold; an extension may revive a hold
+	for _, h := range holds {
+		believed[h.Acquire] = max(believed[h.Acquire], h.To)
+	}
+	for _, s := range sections {
+		if until, ok := believed[s.Acquire]; ok {
+			s.Over = min(s.Over, until)
+		}
+	}
+}
+
 // torn finds reads that returned a pair of unequal values while the writer of the pair was still in its
-// critical section. A writer that crashed, or stopped because it lost its lease, may leave unequal
+// critical section. A writer that crashed, or stopped because its lease was lost or over, may leave unequal
 // values under any lock. torn skips writers whose sections are in reported, and adds the sections of
 // the writers that it finds.
 func torn(byLock map[string][]evidence.Touch, reported map[*evidence.Section]bool) []Finding {

@@ -264,7 +264,7 @@ func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by ac
 	if step, counts := r.counted(KeyPlace{key, s.name}, was, s.value, by); counts {
 		return r.count(n, k, key, s, p, step, by)
 	}
-	if _, _, handed := r.heir(by, s); !handed && r.continues(p, by) {
+	if _, _, handed := r.heir(by, s); !handed && (r.continues(p, by) || r.stillNames(p, KeyPlace{key, s.name}, s.value, by)) {
 		for _, g := range p.current {
 			g.hold(s.value)
 		}

@@ -26,7 +26,7 @@ func Read(e history.Evidence) *Keys {
 			watched: e.Watched, commands: e.Commands,
 		},
 		Evidence: e, nodes: map[string]*node{}, pairs: map[int]history.Pair{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
-		names: map[history.Bytes]string{}, differences: map[int]difference{},
+		names: map[history.Bytes]string{}, differences: map[int]difference{}, joined: map[KeyPlace]bool{},
 	}
 	if len(e.Commands) > 0 { // without commands, nothing refers to operations
 		pairs, _ := history.Pairs(e.Ops) // the caller has checked the history
@@ -68,6 +68,8 @@ type reader struct {
 	names       map[history.Bytes]string // names of commands, in capitals
 	differences map[int]difference       // cache; see the method difference
 	arguments   map[string]*argument     // cache; see the method acquireArguments
+	tokens      map[string]int           // cache: the client by its token, Stranger if several clients use it
+	joined      map[KeyPlace]bool        // places in which an acquire that succeeded left another owner's token
 }
 
 // keyState is one key of a node at the point that reader.walk has reached.

@@ -37,15 +37,30 @@ return 0`)
 
 // readWrite is a correct read-write lock: each reader has a lease of its own.
 func readWrite(c *locktest.Client) (locktest.Acquire, error) {
+	return readWriteTelling(c, func(time.Time) func() time.Time { return nil })
+}
+
+// readWriteUntil is the lock readWrite, which also tells its holders until when they hold it. It claims its
+// leases for longer than they are if late is positive.
+func readWriteUntil(late time.Duration) locktest.Subject {
+	return func(c *locktest.Client) (locktest.Acquire, error) {
+		return readWriteTelling(c, func(end time.Time) func() time.Time {
+			return func() time.Time { return end.Add(late) }
+		})
+	}
+}
+
+// readWriteTelling is the lock readWrite whose Held.Until is that of a lease that ends at end.
+func readWriteTelling(c *locktest.Client, until func(end time.Time) func() time.Time) (locktest.Acquire, error) {
 	rdb := connect(c)
 	acquire := func(enter *redis.Script, leave func(ctx context.Context, key, token string) (int64, error)) locktest.Acquire {
 		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
-			token := rand.Text()
+			token, end := rand.Text(), time.Now().Add(ttl)
 			in, err := enter.Run(ctx, rdb, []string{key, key + ":readers"}, token, ttl.Milliseconds()).Int64()
 			if err == nil && in == 0 {
 				err = locktest.ErrBusy
 			}
-			return locktest.Held{Token: token, Release: func(ctx context.Context) error {
+			return locktest.Held{Token: token, Until: until(end), Release: func(ctx context.Context) error {
 				return released(leave(ctx, key, token))
 			}}, err
 		}

@@ -115,8 +115,14 @@ func judgments() map[string]judgment {
 		"readWrite": {true, []string{
 			"--- PASS: TestScene/client-pause", "exclusion by lease-outlived", "liveness by orphaned-key", "!undecided", "!not run",
 		}},
-		"counted":     {false, []string{"exclusion by foreign-delete", "to read while", "c2's script removed the key"}},
-		"sharedByAll": {false, []string{"exclusion by race", "to read"}},
+		"readWriteUntil": {true, []string{
+			"--- PASS: TestScene/none", "--- PASS: TestScene/hung-work", "!exclusion by", "!undecided", "!not run",
+		}},
+		"readWriteUntilTooLate": {false, []string{"exclusion by lease-outlived", "it claims the lock until"}},
+		"waitingQueue":          {true, []string{"--- PASS: TestScene/client-crash", "liveness by orphaned-key", "!undecided", "!not run"}},
+		"fairQueueForever":      {false, []string{"liveness by no-expiry, for ever", "lock-0:queue, without a TTL"}},
+		"counted":               {false, []string{"exclusion by foreign-delete", "to read while", "c2's script removed the key"}},
+		"sharedByAll":           {false, []string{"exclusion by race", "to read"}},
 		"reentrant": {true, []string{
 			"--- PASS: TestScene/lost-reply", "--- PASS: TestScene/partition", "exclusion by lease-outlived", "!undecided", "!not run", "!Acquire gave up", "!Acquire waited",
 		}},

@@ -48,12 +48,16 @@ var scenes = map[string]func(t *testing.T){
 	"untilBesideWallClock": func(t *testing.T) {
 		locktest.Run(t, untilBesideWallClock, few("none", "client-skew"), locktest.WallClock, locktest.Monotonic)
 	},
-	"byWallClock":    func(t *testing.T) { locktest.Run(t, byWallClock, few("none", "client-skew"), locktest.WallClock) },
-	"untilOfNoLease": func(t *testing.T) { locktest.Run(t, untilOfNoLease, few("none")) },
-	"panics":         func(t *testing.T) { locktest.Run(t, panics, few("none", "script-flush")) },
-	"pooled":         func(t *testing.T) { locktest.Run(t, pooled, few("none", "delay", "partition")) },
-	"kept":           func(t *testing.T) { locktest.Run(t, kept, few("none", "delay")) },
-	"short":          func(t *testing.T) { locktest.Run(t, shortLease, few("none")) },
+	"byWallClock": func(t *testing.T) { locktest.Run(t, byWallClock, few("none", "client-skew"), locktest.WallClock) },
+	"readWriteUntil": func(t *testing.T) {
+		locktest.Run(t, readWriteUntil(0), few("none", "client-pause", "slow-work", "hung-work"), whole)
+	},
+	"readWriteUntilTooLate": func(t *testing.T) { locktest.Run(t, readWriteUntil(20*time.Second), few("none")) },
+	"untilOfNoLease":        func(t *testing.T) { locktest.Run(t, untilOfNoLease, few("none")) },
+	"panics":                func(t *testing.T) { locktest.Run(t, panics, few("none", "script-flush")) },
+	"pooled":                func(t *testing.T) { locktest.Run(t, pooled, few("none", "delay", "partition")) },
+	"kept":                  func(t *testing.T) { locktest.Run(t, kept, few("none", "delay")) },
+	"short":                 func(t *testing.T) { locktest.Run(t, shortLease, few("none")) },
 	"unrenewed": func(t *testing.T) {
 		locktest.Run(t, right, few("slow-work"), locktest.PromiseRenewal)
 	},
@@ -98,14 +102,18 @@ var scenes = map[string]func(t *testing.T){
 	"brief": func(t *testing.T) {
 		locktest.Run(t, right, few("none", "delay", "partition"), locktest.TTL(time.Second))
 	},
-	"bubble":      func(t *testing.T) { synctest.Test(t, func(t *testing.T) { locktest.Run(t, right) }) },
-	"badTTL":      func(t *testing.T) { locktest.Run(t, right, locktest.TTL(1)) },
-	"badFault":    func(t *testing.T) { locktest.Run(t, right, locktest.Faults("delai")) },
-	"readWrite":   func(t *testing.T) { locktest.Run(t, readWrite, whole) },
-	"counted":     func(t *testing.T) { locktest.Run(t, counted, few("client-pause")) },
-	"sharedByAll": func(t *testing.T) { locktest.Run(t, sharedByAll, few("none")) },
-	"reentrant":   func(t *testing.T) { locktest.Run(t, reentrant, locktest.Reentrant, whole) },
-	"uncounted":   func(t *testing.T) { locktest.Run(t, uncounted, few("none"), locktest.Reentrant) },
+	"bubble":    func(t *testing.T) { synctest.Test(t, func(t *testing.T) { locktest.Run(t, right) }) },
+	"badTTL":    func(t *testing.T) { locktest.Run(t, right, locktest.TTL(1)) },
+	"badFault":  func(t *testing.T) { locktest.Run(t, right, locktest.Faults("delai")) },
+	"readWrite": func(t *testing.T) { locktest.Run(t, readWrite, whole) },
+	"waitingQueue": func(t *testing.T) {
+		locktest.Run(t, waitingQueue, few("none", "client-crash"), locktest.Blocking, whole)
+	},
+	"fairQueueForever": func(t *testing.T) { locktest.Run(t, fairQueueForever, few("client-crash")) },
+	"counted":          func(t *testing.T) { locktest.Run(t, counted, few("client-pause")) },
+	"sharedByAll":      func(t *testing.T) { locktest.Run(t, sharedByAll, few("none")) },
+	"reentrant":        func(t *testing.T) { locktest.Run(t, reentrant, locktest.Reentrant, whole) },
+	"uncounted":        func(t *testing.T) { locktest.Run(t, uncounted, few("none"), locktest.Reentrant) },
 	"notReentrant": func(t *testing.T) {
 		locktest.Run(t, right, few("none"), locktest.Reentrant)
 	},

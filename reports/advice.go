@@ -46,6 +46,8 @@ type advice struct {
 	Trials, Faults, Undecided int
 	// Unstruck: the campaign has faults, but no trial with a fault was decided yet.
 	Unstruck bool
+	// Disagreed: two checkers disagree on a trial of the campaign. Such a campaign recommends no recipe.
+	Disagreed bool
 }
 
 // brokenAssumption is an assumption of a recipe. It broke in this campaign, or the recipe declares
@@ -84,6 +86,7 @@ func (r result) advise(recipe string, faults []string) advice {
 		}
 	}
 	a.Unstruck = a.Unstruck && !struck
+	a.Disagreed = slices.ContainsFunc(r.Trials, trial.Result.Disagreed)
 	all := brokenList{claims: claims, glossary: r.Glossary, faults: faults}
 	for _, c := range cells {
 		all.addCell(c)
@@ -98,8 +101,10 @@ func (r result) advise(recipe string, faults []string) advice {
 		})
 	}
 	a.decide(sorted)
-	a.Instead = insteadOf(known, claims, a)
-	a.Else = alternatives(known, claims, a)
+	if !a.Disagreed {
+		a.Instead = insteadOf(known, claims, a)
+		a.Else = alternatives(known, claims, a)
+	}
 	return a
 }
 
@@ -114,14 +119,16 @@ func (a *advice) count(c campaign.Cell) {
 	}
 }
 
-// decide sets the answer. all is sorted, the gravest first.
+// decide sets the answer. all is sorted, the gravest first. If nothing was decided, that is the answer,
+// whatever the recipe declares.
 func (a *advice) decide(all []brokenAssumption) {
 	isLimit := func(b brokenAssumption) bool { return b.Kind == locks.Limit }
 	bugs := slices.DeleteFunc(slices.Clone(all), isLimit)
+	seen := slices.ContainsFunc(bugs, func(b brokenAssumption) bool { return b.Seen })
 	switch {
-	case len(bugs) > 0:
+	case len(bugs) > 0 && (a.Trials > 0 || seen):
 		a.Answer, a.Broken = doNotUse, bugs
-	case a.Trials == 0 || a.Unstruck:
+	case a.Trials == 0 || a.Unstruck || a.Disagreed:
 		a.Answer, a.Broken = notJudged, all
 	case len(all) > 0 || a.Fenced || a.Undecided > 0:
 		a.Answer, a.Broken = useOnlyIf, all

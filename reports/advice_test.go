@@ -66,11 +66,12 @@ func TestAnswersFollowFromVerdictsAndClaims(t *testing.T) {
 			"by its own declaration fails under delay; this run did not show it"},
 		"declared limits under faults that were not tried": {limited, []campaign.Cell{judged("own", "client-crash")}, useOnlyIf,
 			[]checker.Cause{checker.LeaseOutlived, checker.ServerLostKey, checker.ServerClock}, nil, "a holder is done before its lease ends"},
-		"limits of mixes only":    {own, []campaign.Cell{judged("own", "chaos", limit("exclusion", "server-lost-key"))}, useIt, nil, nil, "no proof"},
-		"undecided beside others": {own, []campaign.Cell{judged("own", "reset"), unknown}, useOnlyIf, nil, nil, "In 1 cell the evidence did not decide."},
-		"nothing under a fault":   {own, []campaign.Cell{judged("own", "none"), unknown}, notJudged, nil, nil, "no trial under a fault decided anything about it"},
-		"nothing but no fault":    {own, []campaign.Cell{judged("own", "none")}, useIt, nil, nil, "no proof"},
-		"nothing decided":         {own, []campaign.Cell{unknown}, notJudged, nil, nil, "no trial decided anything about it"},
+		"limits of mixes only":                       {own, []campaign.Cell{judged("own", "chaos", limit("exclusion", "server-lost-key"))}, useIt, nil, nil, "no proof"},
+		"undecided beside others":                    {own, []campaign.Cell{judged("own", "reset"), unknown}, useOnlyIf, nil, nil, "In 1 cell the evidence did not decide."},
+		"nothing under a fault":                      {own, []campaign.Cell{judged("own", "none"), unknown}, notJudged, nil, nil, "no trial under a fault decided anything about it"},
+		"nothing but no fault":                       {own, []campaign.Cell{judged("own", "none")}, useIt, nil, nil, "no proof"},
+		"nothing decided":                            {own, []campaign.Cell{unknown}, notJudged, nil, nil, "nothing was decided."},
+		"nothing decided of one that declares a bug": {buggy, []campaign.Cell{unknown}, notJudged, []checker.Cause{checker.Race}, nil, "nothing was decided."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := result{Glossary: registries(), Matrix: campaign.Matrix{Cells: c.cells}}

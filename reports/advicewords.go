@@ -29,7 +29,15 @@ const mostAssumptions = 4
 func (a advice) Label() string { return answerWords[a.Answer].Words }
 
 // Brief returns the answer in two or three words, for a row of the matrix.
-func (a advice) Brief() string { return answerWords[a.Answer].Brief }
+func (a advice) Brief() string {
+	switch {
+	case a.Answer == notJudged && a.Disagreed:
+		return "the checkers disagree"
+	case a.Answer == notJudged && a.Trials == 0:
+		return "nothing was decided"
+	}
+	return answerWords[a.Answer].Brief
+}
 
 // Class returns the answer's class in the page's style sheet.
 func (a advice) Class() string { return answerWords[a.Answer].Class }
@@ -41,10 +49,13 @@ func (a advice) Words() string {
 	case doNotUse:
 		return a.refusal(" " + underWords(a.Broken[0]))
 	case notJudged:
-		if a.Trials > 0 {
+		switch {
+		case a.Disagreed:
+			return "two checkers disagree on a trial of this campaign, so that no verdict can be trusted."
+		case a.Trials > 0:
 			return "no trial under a fault decided anything about it."
 		}
-		return "no trial decided anything about it."
+		return "nothing was decided."
 	case useIt:
 		return fmt.Sprintf("under these faults: none of %d %s under %d %s showed more than a wait, which is no proof.",
 			a.Trials, wording.Plural(a.Trials, "trial"), a.Faults, wording.Plural(a.Faults, "fault"))

@@ -58,6 +58,7 @@ func answersOf(c campaign.Stored) ([]adviceRow, result) {
 func answerLines(rows []adviceRow) (lines []string) {
 	type class struct {
 		answer answer
+		brief  string // advice.Brief
 		first  string // the first two conditions
 		unseen bool   // whether the deciding flaw is only declared: this run did not show it
 	}
@@ -68,7 +69,7 @@ func answerLines(rows []adviceRow) (lines []string) {
 	}
 	var all []recipes
 	for _, x := range rows {
-		of := class{answer: x.Advice.Answer}
+		of := class{answer: x.Advice.Answer, brief: x.Advice.Brief()}
 		of.unseen = of.answer == doNotUse && !x.Advice.Broken[0].Seen
 		more := false
 		if of.answer == useOnlyIf {
@@ -87,7 +88,7 @@ func answerLines(rows []adviceRow) (lines []string) {
 		all[i].names, all[i].more = append(all[i].names, x.Recipe), all[i].more || more
 	}
 	for _, x := range all {
-		line := answerWords[x.answer].Brief
+		line := x.brief
 		switch x.answer {
 		case useIt:
 			line = "use, as far as these faults go"

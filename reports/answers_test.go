@@ -2,9 +2,12 @@ package reports
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -29,7 +32,7 @@ func TestTheTerminalTellsWhichLockToUse(t *testing.T) {
 use only if Redis keeps a key that it has acknowledged: e-recipe
 use only if a holder is done before its lease ends, and Redis keeps a key that it has acknowledged: d-recipe
 use only if a holder is done before its lease ends: c-recipe
-not judged: nobodys-recipe
+nothing was decided: nobodys-recipe
 do not use, for a declared flaw that this run did not show: g-recipe
 do not use: f-recipe
 `},
@@ -39,7 +42,7 @@ use only if Redis keeps a key that it has acknowledged:
 use only if a holder is done before its lease ends, and
   Redis keeps a key that it has acknowledged: d-recipe
 use only if a holder is done before its lease ends: c-recipe
-not judged: nobodys-recipe
+nothing was decided: nobodys-recipe
 do not use, for a declared flaw that this run did not show:
   g-recipe
 do not use: f-recipe
@@ -49,6 +52,11 @@ do not use: f-recipe
 		if err := Answers(&b, s, Screen{Width: c.width}); err != nil || b.String() != c.want {
 			t.Errorf("%d columns: %v, got\n%s\nwant\n%s", c.width, err, b.String(), c.want)
 		}
+	}
+	s.Trials = []trial.Result{{Verdicts: []checker.Verdict{checker.Judged("exclusion", checker.Unknown, account.Fact{What: account.CheckersDisagree, Text: "no"})}}}
+	var none bytes.Buffer
+	if err := Answers(&none, s, Screen{}); err != nil || strings.HasPrefix(none.String(), "use") || strings.Contains(none.String(), "\nuse") || len(NotRun(s)) > 0 {
+		t.Errorf("two checkers disagree: %v, but %v is recommended, in\n%s", err, NotRun(s), none.String())
 	}
 	s.Matrix.Shard = campaign.Shard{Index: 1, Count: 2}
 	var b bytes.Buffer

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
@@ -191,6 +192,14 @@ func (t *Result) Weigh(declared []locks.Flaw) {
 	case !t.Exercised() || !t.anyHeld():
 		t.Outcome = NotExercised
 	}
+}
+
+// Disagreed reports whether two checkers gave different answers for this trial. Then one of them is wrong,
+// and no verdict can be trusted.
+func (t Result) Disagreed() bool {
+	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool {
+		return slices.ContainsFunc(v.Reasons, func(f account.Fact) bool { return f.What == account.CheckersDisagree })
+	})
 }
 
 // anyHeld says whether a property of the lock was found to hold. Oracles that always apply do not

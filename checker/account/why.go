@@ -66,6 +66,8 @@ const (
 
 	SeveralInOne What = "several-in-one"
 	TakenOut     What = "taken-out"
+	// LeaseOver: the lease of a grant that cannot be told from others was over.
+	LeaseOver What = "lease-over"
 )
 
 // Reasons why a key keeps others out although no client believes that it holds the lock by this
@@ -156,6 +158,7 @@ var whyWords = map[What]string{
 	ScriptForgotten:   "they sent {count} commands to take it, and {node} answered {by}'s last, {command} at {sent}, that it does not have the script: {reply}",
 	SeveralInOne:      "{key} on {node} carries several owners in one value, as {who}'s {command} at {at} left {whom}'s beside its own: a command that ends a grant does not show whose grant it ends",
 	TakenOut:          "grants are taken out of {key} on {node}, as by {who}'s {command} at {at}: which client owns which grant is unknown",
+	LeaseOver:         "{who}'s lease of {span} was over at {until} at the latest",
 	RenewalMissing:    "{who} sent no renewal after {since} in time, and {key} expired at {at}",
 	RenewedInstead:    "{who} never renewed this lease: from {read} to {until} it renewed {count} released leases instead, the most leases that it ever renewed at a time, and {key} expired at {at}",
 	RenewalStopped:    "{who} sent no further renewal after it had released {locks} at {since}, and {key} expired at {at}",

@@ -41,7 +41,7 @@ type maker func(key string, ttl time.Duration) (locks.Lock, error)
 // All returns every stranger, in a fixed order.
 func All() []Stranger {
 	return slices.Concat(scripted(), tokens(), transactions(), counters(), renewals(), quorums(),
-		readWrites(), queues(), fences(), hashes(), sets(), semaphores(), secondKeys(), overwriting(), lives(), falseFailures(), waiting())
+		readWrites(), queues(), fences(), hashes(), sets(), semaphores(), secondKeys(), overwriting(), documents(), lives(), falseFailures(), waiting())
 }
 
 // Recipe returns the lock as a recipe that declares its promises (Claims), but no flaws.
