@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"sort"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
@@ -150,15 +151,26 @@ func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) 
 	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
 		return "", "", nil
 	}
-	for worst := len(verdictWords); ; worst-- {
-		if packed, err = compressed(e.within(worst)); err != nil {
-			return "", "", err
-		}
-		if len(packed) <= budget || worst < 0 {
-			break
-		}
+	if packed, err = compressed(e.within(-1)); err != nil {
+		return "", "", err
 	}
-	for large := fewTimelines; len(packed) > budget && large < 2*len(e.Timelines); large *= 2 {
+	if len(packed) <= budget {
+		for worst := len(verdictWords); worst >= 0; worst-- {
+			more, err := compressed(e.within(worst))
+			if err != nil {
+				return "", "", err
+			}
+			if len(more) <= budget {
+				packed = more
+				break
+			}
+		}
+	} else {
+		large := 1 + sort.Search(len(e.Timelines), func(n int) bool {
+			tried, wrong := compressed(e.without(n + 1))
+			err = cmp.Or(err, wrong)
+			return len(tried) <= budget
+		})
 		if packed, err = compressed(e.without(large)); err != nil {
 			return "", "", err
 		}
@@ -170,9 +182,6 @@ func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) 
 	pictures, err = compressed(kept)
 	return packed, pictures, err
 }
-
-// fewTimelines is how many timelines are left out first if not all fit; the number then doubles.
-const fewTimelines = 10
 
 // without returns less data: it omits the commands around the violations and the given number
 // (large) of timelines, the largest first.

@@ -54,3 +54,21 @@ func looks() []look {
 
 // laneHeights are the heights of lanes, in pixels.
 var laneHeights = [...]float64{faultLane: 20, findingLane: 20, clientLane: 40, nodeLane: 34}
+
+// legend explains the looks of the names, from y down, and returns where it ends.
+func legend(y px, names map[string]bool) (out []entry, height px) {
+	x := px(12)
+	for _, k := range looks() {
+		if !names[k.Name] {
+			continue
+		}
+		w := px(widthOf(k.Text) + 38)
+		if x+w > width-8 {
+			x, y = 12, y+legendRow
+		}
+		tall := min(px(k.Height), 10)
+		out = append(out, entry{k, tall, -tall / 2, x, y, x + 24, y + 4})
+		x += w
+	}
+	return out, y + 14
+}

@@ -33,7 +33,7 @@ func TestLegendExplainsEveryLook(t *testing.T) {
 			t.Errorf("two looks are named %q", k.Name)
 		}
 		names[k.Name] = true
-		if !strings.Contains(Style, "."+k.Name+" ") && !strings.Contains(Style, "."+k.Name+",") && !strings.Contains(string(symbols), `id="tl-`+k.Name+`"`) {
+		if !strings.Contains(Style, ".tl-"+k.Name+" ") && !strings.Contains(Style, ".tl-"+k.Name+",") && !strings.Contains(string(symbols), `id="tl-`+k.Name+`"`) {
 			t.Errorf("%s has neither a style nor a symbol", k.Name)
 		}
 	}

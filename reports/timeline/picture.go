@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"text/template"
 	"time"
 
@@ -43,12 +42,27 @@ var (
 // fault's colour as "#rrggbb". alone: the picture is a file of its own. A page needs Style and Symbols beside it.
 func Draw(f story.Focus, told []story.Step, faultColor func(string) string, alone bool) ([]byte, error) {
 	p := newPicture(newScene(f, told), faultColor)
-	p.Alone = alone
+	if p.Alone = alone; !alone {
+		_, p.Height = wholeLegend()
+		p.Height += p.Foot
+	}
 	return written("timeline", p)
 }
 
-// Symbols returns what all timelines of a page share: it stands in the page once.
-func Symbols() ([]byte, error) { return written("symbols", picture{}) }
+// Symbols returns what all timelines of a page share, such as their legend: it stands in the page once.
+func Symbols() ([]byte, error) {
+	var p picture
+	p.Legend, _ = wholeLegend()
+	return written("shared", p)
+}
+
+func wholeLegend() ([]entry, px) {
+	all := map[string]bool{}
+	for _, k := range looks() {
+		all[k.Name] = true
+	}
+	return legend(0, all)
+}
 
 func written(name string, p any) ([]byte, error) {
 	var b bytes.Buffer
@@ -71,21 +85,31 @@ type picture struct {
 	Left, Plot    px // where the lanes begin, and how wide they are
 	Floor, End    px // where they end, below and at the right
 	Half, Caption px // where the axis is explained
+	Foot          px // where the legend begins
 	Knots         string
 	Grounds       []shape // behind all: they stay where they are
 	Names         []text
-	Shapes        []shape // in the lanes
+	Shapes        []shape // across all lanes
 	Lines         []rule
-	Items         []item // bars and marks, each with its title
-	Labels        []text
+	Rows          []strip
+	Items         []item // late messages and numbers of steps
+	Harmed        text
 	Ticks         []tick
 	Legend        []entry
 
 	ruler  ruler
 	inks   func(fault string) string
 	tops   []float64
-	taken  [][][2]float64 // by lane: from where to where it has labels
 	legend map[string]bool
+}
+
+// strip is what a lane has, with places from the lane's middle: equal marks are equal text.
+type strip struct {
+	Y      px
+	Shapes []shape
+	Items  []item // bars and marks
+	Labels []text
+	taken  [][2]float64 // from where to where it has labels
 }
 
 // shape is a rectangle. If Pattern is set, another one of that class covers it.
@@ -106,6 +130,7 @@ type item struct {
 	Class, Title string
 	Bar          *shape
 	Symbol       string
+	Stem         bool
 	X, Y         px
 	Line         *rule
 	Number       int
@@ -131,7 +156,7 @@ type entry struct {
 }
 
 func newPicture(s scene, faultColor func(string) string) *picture {
-	p := &picture{scene: s, Width: width, Left: 64, inks: faultColor, legend: map[string]bool{}, taken: make([][][2]float64, len(s.Lanes))}
+	p := &picture{scene: s, Width: width, Left: 64, inks: faultColor, legend: map[string]bool{}}
 	floor := float64(lanesAt)
 	for i, l := range s.Lanes {
 		if i > 0 && s.Lanes[i-1].Kind != l.Kind {
@@ -140,9 +165,10 @@ func newPicture(s scene, faultColor func(string) string) *picture {
 		p.tops = append(p.tops, floor)
 		floor += laneHeights[l.Kind]
 		p.Left = max(p.Left, px(widthOf(l.Label)+14))
+		p.Rows = append(p.Rows, strip{Y: px(floor - laneHeights[l.Kind]/2)})
 	}
 	p.Floor, p.End, p.Plot = px(floor), width-right, width-right-p.Left
-	p.Half, p.Caption = p.Plot/2, p.Floor+64
+	p.Half, p.Caption, p.Foot = p.Plot/2, p.Floor+64, p.Floor+84
 	p.ruler = s.Axis.over(float64(p.Plot))
 	p.ground()
 	for i, l := range s.Lanes {
@@ -150,7 +176,7 @@ func newPicture(s scene, faultColor func(string) string) *picture {
 	}
 	p.story()
 	p.axis()
-	p.explain()
+	p.Legend, p.Height = legend(p.Foot, p.legend)
 	return p
 }
 
@@ -192,7 +218,8 @@ func (p *picture) ground() {
 	for i, l := range p.Lanes {
 		over := func(k look, ink string, from, to time.Duration) {
 			x := p.x(from)
-			p.Shapes = append(p.Shapes, shape{Class: k.Name, Ink: ink, Pattern: k.Pattern, X: px(x), Y: px(p.tops[i] + 1), W: px(p.x(to) - x), H: px(laneHeights[l.Kind] - 2)})
+			h := laneHeights[l.Kind] - 2
+			p.Rows[i].Shapes = append(p.Rows[i].Shapes, shape{Class: k.Name, Ink: ink, Pattern: k.Pattern, X: px(x), Y: px(-h / 2), W: px(p.x(to) - x), H: px(h)})
 			p.legend[k.Name] = true
 		}
 		for _, s := range l.Shades {
@@ -207,10 +234,10 @@ func (p *picture) ground() {
 // lane draws the bars and marks of a lane, and what is written at them.
 func (p *picture) lane(i int, l lane) {
 	l = p.thin(l)
-	y := p.middle(i)
+	row := &p.Rows[i]
 	for _, b := range l.Bars {
 		k, x := barLooks[b.Style], p.x(b.From)
-		s := shape{Class: k.Name, Pattern: k.Pattern, X: px(x), Y: px(y + k.Top), W: px(p.x(b.To) - x), H: px(k.Height)}
+		s := shape{Class: k.Name, Pattern: k.Pattern, X: px(x), Y: px(k.Top), W: px(p.x(b.To) - x), H: px(k.Height)}
 		if s.W < least {
 			s.W, s.Short = least, max(s.W, .1)
 		}
@@ -222,106 +249,24 @@ func (p *picture) lane(i int, l lane) {
 		}
 		p.legend[k.Name] = true
 		p.legend["key"] = p.legend["key"] || b.Style == barKeyEver
-		p.Items = append(p.Items, item{Class: clientClass(b.Client), Title: b.Title, Bar: &s})
-		p.barLabel(i, b, l.Bars)
+		row.Items = append(row.Items, item{Class: clientClass(b.Client), Title: b.Title, Bar: &s})
+		p.barLabel(row, b, l.Bars)
 	}
 	for _, m := range l.Marks {
 		k, x := markLooks[m.Shape], px(p.x(m.At))
-		it := item{Class: clientClass(m.Client), Title: m.Title, Symbol: k.Name, X: x, Y: px(y + k.Top)}
+		it := item{Class: clientClass(m.Client), Title: m.Title, Symbol: k.Name, Stem: k.Stem, X: x, Y: px(k.Top)}
 		if m.Foreign {
 			it.Class = foreignLook.Name
 			p.legend[it.Class] = true
 		}
-		if k.Stem {
-			it.Line = &rule{"stem", x, it.Y + 3, x, px(y + 9)}
-		}
 		p.legend[k.Name] = true
-		p.Items = append(p.Items, it)
+		row.Items = append(row.Items, it)
 		if m.Label != "" {
 			dy := 4.0
 			if l.Kind >= clientLane {
 				dy = -6 // above the bars
 			}
-			p.write(i, m.Label, "halo", dy, float64(x)+8, float64(x)-8-widthOf(m.Label))
-		}
-	}
-}
-
-// clientClass returns the class that has a client's colour.
-func clientClass(client int) string {
-	if client < 0 {
-		return ""
-	}
-	return "c" + strconv.Itoa(client%len(svg.ClientInks))
-}
-
-// thin merges refused attempts and equal marks that are less than a pixel apart.
-func (p *picture) thin(l lane) lane {
-	near := func(a, b time.Duration) bool { return p.x(b)-p.x(a) < 1 }
-	var out lane
-	last := -1
-	for _, b := range l.Bars {
-		if b.Style == barBusy && last >= 0 && near(out.Bars[last].To, b.From) {
-			o := &out.Bars[last]
-			o.To, o.Times = max(o.To, b.To), max(o.Times, 1)+1
-			continue
-		}
-		if b.Style == barBusy {
-			last = len(out.Bars)
-		}
-		out.Bars = append(out.Bars, b)
-	}
-	at := map[mark]time.Duration{}
-	for _, m := range l.Marks {
-		kind := mark{Shape: m.Shape, Client: m.Client, Foreign: m.Foreign, Label: m.Label}
-		if before, ok := at[kind]; !ok || !near(before, m.At) {
-			at[kind] = m.At
-			out.Marks = append(out.Marks, m)
-		}
-	}
-	l.Bars, l.Marks = out.Bars, out.Marks
-	return l
-}
-
-// barLabel writes a bar's label into the bar. If it does not fit, the label of a fault or a finding stands
-// beside the bar.
-func (p *picture) barLabel(i int, b bar, all []bar) {
-	k, w := barLooks[b.Style], widthOf(b.Label)
-	if b.Label == "" || k.Height < fontSize {
-		return
-	}
-	x, end := p.x(b.From), p.x(b.To)
-	switch dy := k.Top + k.Height/2 + 4; {
-	case end-x > w+8:
-		class := map[barStyle]string{barHold: "on " + clientClass(b.Client), barFinding: "onalarm", barGone: "halo", barUnknown: "halo"}[b.Style]
-		p.write(i, b.Label, class, dy, x+5)
-	case b.Style >= barFault:
-		var spots []float64
-		for _, from := range []float64{max(end, x+least) + 4, x - 4 - w} {
-			clear := true
-			for _, o := range all {
-				clear = clear && (o == b || from > p.x(o.To) || from+w < p.x(o.From))
-			}
-			if clear {
-				spots = append(spots, from)
-			}
-		}
-		p.write(i, b.Label, "halo", dy, spots...)
-	}
-}
-
-// write writes a label at the first of the spots where nothing else is written in the lane, if there is one.
-func (p *picture) write(i int, label, class string, dy float64, spots ...float64) {
-	w := widthOf(label)
-	for _, x := range spots {
-		free := x >= 0 && x+w <= float64(p.Plot)
-		for _, t := range p.taken[i] {
-			free = free && (x > t[1]+3 || x+w < t[0]-3)
-		}
-		if free {
-			p.taken[i] = append(p.taken[i], [2]float64{x, x + w})
-			p.Labels = append(p.Labels, text{class, label, px(x), px(p.middle(i) + dy)})
-			return
+			p.write(row, m.Label, "halo", dy, float64(x)+8, float64(x)-8-widthOf(m.Label))
 		}
 	}
 }
@@ -334,7 +279,7 @@ func (p *picture) story() {
 		p.Lines = append(p.Lines, rule{"edge", to, lanesAt, to, p.Floor})
 	}
 	half := px(widthOf(p.Harm.Label)*0.55 + 2) // it is bold
-	p.Labels = append(p.Labels, text{"alarm", p.Harm.Label, min(max((from+to)/2, half), p.Plot-half), harmAt})
+	p.Harmed = text{"alarm", p.Harm.Label, min(max((from+to)/2, half), p.Plot-half), harmAt}
 	seen := map[[4]px]bool{}
 	for _, a := range p.Arrows {
 		r := rule{"late", px(p.x(a.Sent)), px(p.middle(a.From)), px(p.x(a.Came)), px(p.middle(a.To))}
@@ -356,73 +301,4 @@ func (p *picture) story() {
 		p.Items = append(p.Items, item{Title: title, Number: i + 1, X: px(last), Y: numbersAt})
 		p.legend["step"] = true
 	}
-}
-
-// axis writes the times at the axis where they have room: those of steps first, in two rows.
-func (p *picture) axis() {
-	var rows [2][][2]float64
-	texts := make([]tick, len(p.Axis))
-	place := func(i int) {
-		at, x := p.Axis[i].At, p.ruler.places[i]
-		label := strings.TrimSuffix(wording.Instant(at), " s")
-		if near := func(j int) bool {
-			return j >= 0 && j < len(p.Axis) && strings.HasPrefix(wording.Instant(p.Axis[j].At), label)
-		}; near(i-1) || near(i+1) {
-			label = wording.Stamp(at)
-		}
-		w := widthOf(label)
-		from := min(max(x-w/2, -10), float64(p.Plot)+12-w)
-		for n := range rows {
-			free := true
-			for _, t := range rows[n] {
-				free = free && (from > t[1]+5 || from+w < t[0]-5)
-			}
-			if free {
-				rows[n] = append(rows[n], [2]float64{from, from + w})
-				y := p.Floor + px(32+14*n)
-				texts[i] = tick{X: px(x), Middle: px(from + w/2), Y: y, Foot: y - 11, Top: lanesAt, Floor: p.Floor, Time: label}
-				return
-			}
-		}
-		texts[i] = tick{X: px(x), Floor: p.Floor}
-	}
-	for _, steps := range []bool{true, false} {
-		for i, s := range p.Axis {
-			if s.Step == steps {
-				place(i)
-			}
-		}
-	}
-	whole := p.Axis[len(p.Axis)-1].At - p.Axis[0].At
-	var knots []string
-	for i, t := range texts {
-		knots = append(knots, t.X.String()+" "+strconv.FormatInt(p.Axis[i].At.Microseconds(), 10))
-		if i+1 < len(texts) {
-			gap, room := p.Axis[i+1].At-p.Axis[i].At, float64(texts[i+1].X-t.X)
-			t.Broken = float64(gap)/float64(whole) > 2*room/float64(p.Plot)
-			if label := wording.Length(gap); widthOf(label)+4 < room {
-				t.Gap, t.GapX, t.GapY = label, t.X+px(room/2), p.Floor+13
-			}
-		}
-		p.Ticks = append(p.Ticks, t)
-	}
-	p.Knots = strings.Join(knots, ",")
-}
-
-// explain writes the legend.
-func (p *picture) explain() {
-	x, y := px(12), p.Floor+84
-	for _, k := range looks() {
-		if !p.legend[k.Name] {
-			continue
-		}
-		w := px(widthOf(k.Text) + 38)
-		if x+w > width-8 {
-			x, y = 12, y+legendRow
-		}
-		tall := min(px(k.Height), 10)
-		p.Legend = append(p.Legend, entry{k, tall, -tall / 2, x, y, x + 24, y + 4})
-		x += w
-	}
-	p.Height = y + 14
 }

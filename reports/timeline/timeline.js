@@ -74,7 +74,7 @@ function liveTimeline(place) {
     if (id === cell.id && marks[n]) pin(Number(n));
   };
   addEventListener("hashchange", follow);
-  const steps = [...cell.querySelectorAll(".steps li")], numbers = marks.filter(m => m.querySelector(".number"));
+  const steps = [...cell.querySelectorAll(".steps li")], numbers = marks.filter(m => m.querySelector(".tl-number"));
   const light = (i, on) => { for (const e of [steps[i], numbers[i]]) if (e) e.classList.toggle("lit", on); };
   steps.forEach((li, i) => { for (const type of ["enter", "leave"]) li.addEventListener("pointer" + type, () => light(i, type === "enter")); });
   marks.forEach((m, n) => {

@@ -88,7 +88,11 @@ func TestEveryItemHasATitleAndAPlace(t *testing.T) {
 		f := focusOn(t, s)
 		p := newPicture(newScene(f, story.Tell(f).Steps), faultColor)
 		number := 0
-		for _, x := range p.Items {
+		items := p.Items
+		for _, row := range p.Rows {
+			items = append(items, row.Items...)
+		}
+		for _, x := range items {
 			if x.Title == "" {
 				t.Errorf("%s: no title: %+v", s.Name, x)
 			}

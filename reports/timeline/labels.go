@@ -1,0 +1,140 @@
+package timeline
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/internal/svg"
+)
+
+// clientClass returns the class that has a client's colour.
+func clientClass(client int) string {
+	if client < 0 {
+		return ""
+	}
+	return "c" + strconv.Itoa(client%len(svg.ClientInks))
+}
+
+// thin merges refused attempts and equal marks that are less than a pixel apart.
+func (p *picture) thin(l lane) lane {
+	near := func(a, b time.Duration) bool { return p.x(b)-p.x(a) < 1 }
+	var out lane
+	last := -1
+	for _, b := range l.Bars {
+		if b.Style == barBusy && last >= 0 && near(out.Bars[last].To, b.From) {
+			o := &out.Bars[last]
+			o.To, o.Times = max(o.To, b.To), max(o.Times, 1)+1
+			continue
+		}
+		if b.Style == barBusy {
+			last = len(out.Bars)
+		}
+		out.Bars = append(out.Bars, b)
+	}
+	at := map[mark]time.Duration{}
+	for _, m := range l.Marks {
+		kind := mark{Shape: m.Shape, Client: m.Client, Foreign: m.Foreign, Label: m.Label}
+		if before, ok := at[kind]; !ok || !near(before, m.At) {
+			at[kind] = m.At
+			out.Marks = append(out.Marks, m)
+		}
+	}
+	l.Bars, l.Marks = out.Bars, out.Marks
+	return l
+}
+
+// barLabel writes a bar's label into the bar. If it does not fit, the label of a fault or a finding stands
+// beside the bar.
+func (p *picture) barLabel(row *strip, b bar, all []bar) {
+	k, w := barLooks[b.Style], widthOf(b.Label)
+	if b.Label == "" || k.Height < fontSize {
+		return
+	}
+	x, end := p.x(b.From), p.x(b.To)
+	switch dy := k.Top + k.Height/2 + 4; {
+	case end-x > w+8:
+		class := map[barStyle]string{barHold: "on tl-" + clientClass(b.Client), barFinding: "onalarm", barGone: "halo", barUnknown: "halo"}[b.Style]
+		p.write(row, b.Label, class, dy, x+5)
+	case b.Style >= barFault:
+		var spots []float64
+		for _, from := range []float64{max(end, x+least) + 4, x - 4 - w} {
+			clear := true
+			for _, o := range all {
+				clear = clear && (o == b || from > p.x(o.To) || from+w < p.x(o.From))
+			}
+			if clear {
+				spots = append(spots, from)
+			}
+		}
+		p.write(row, b.Label, "halo", dy, spots...)
+	}
+}
+
+// write writes a label at the first of the spots where nothing else is written in the lane, if there is one.
+func (p *picture) write(row *strip, label, class string, dy float64, spots ...float64) {
+	w := widthOf(label)
+	for _, x := range spots {
+		free := x >= 0 && x+w <= float64(p.Plot)
+		for _, t := range row.taken {
+			free = free && (x > t[1]+3 || x+w < t[0]-3)
+		}
+		if free {
+			row.taken = append(row.taken, [2]float64{x, x + w})
+			row.Labels = append(row.Labels, text{class, label, px(x), px(dy)})
+			return
+		}
+	}
+}
+
+// axis writes the times at the axis where they have room: those of steps first, in two rows.
+func (p *picture) axis() {
+	var rows [2][][2]float64
+	texts := make([]tick, len(p.Axis))
+	place := func(i int) {
+		at, x := p.Axis[i].At, p.ruler.places[i]
+		label := strings.TrimSuffix(wording.Instant(at), " s")
+		if near := func(j int) bool {
+			return j >= 0 && j < len(p.Axis) && strings.HasPrefix(wording.Instant(p.Axis[j].At), label)
+		}; near(i-1) || near(i+1) {
+			label = wording.Stamp(at)
+		}
+		w := widthOf(label)
+		from := min(max(x-w/2, -10), float64(p.Plot)+12-w)
+		for n := range rows {
+			free := true
+			for _, t := range rows[n] {
+				free = free && (from > t[1]+5 || from+w < t[0]-5)
+			}
+			if free {
+				rows[n] = append(rows[n], [2]float64{from, from + w})
+				y := p.Floor + px(32+14*n)
+				texts[i] = tick{X: px(x), Middle: px(from + w/2), Y: y, Foot: y - 11, Top: lanesAt, Floor: p.Floor, Time: label}
+				return
+			}
+		}
+		texts[i] = tick{X: px(x), Floor: p.Floor}
+	}
+	for _, steps := range []bool{true, false} {
+		for i, s := range p.Axis {
+			if s.Step == steps {
+				place(i)
+			}
+		}
+	}
+	whole := p.Axis[len(p.Axis)-1].At - p.Axis[0].At
+	var knots []string
+	for i, t := range texts {
+		knots = append(knots, t.X.String()+" "+strconv.FormatInt(p.Axis[i].At.Microseconds(), 10))
+		if i+1 < len(texts) {
+			gap, room := p.Axis[i+1].At-p.Axis[i].At, float64(texts[i+1].X-t.X)
+			t.Broken = float64(gap)/float64(whole) > 2*room/float64(p.Plot)
+			if label := wording.Length(gap); widthOf(label)+4 < room {
+				t.Gap, t.GapX, t.GapY = label, t.X+px(room/2), p.Floor+13
+			}
+		}
+		p.Ticks = append(p.Ticks, t)
+	}
+	p.Knots = strings.Join(knots, ",")
+}
