@@ -14,7 +14,7 @@ function liveTimeline(place) {
   svg.setAttribute("tabindex", 0);
 
   // Zoom: what has a place in the plot moves, and the rest stays as large as it is.
-  const places = [...plot.querySelectorAll("*")].flatMap(e => ["x", "x1", "x2", "width"].filter(a => e.hasAttribute(a)).map(a => [e, a, Number(e.getAttribute(a))]));
+  const places = [...plot.querySelectorAll("*")].flatMap(e => ["x", "x1", "x2", "cx", "width"].filter(a => e.hasAttribute(a)).map(a => [e, a, Number(e.getAttribute(a))]));
   let scale = 1, left = 0;
   const show = (k, from) => {
     scale = Math.min(Math.max(k, 1), 1000);
