@@ -9,32 +9,27 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"sort"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/story"
-	"github.com/lockstorm/lockstorm/reports/timeline"
 )
 
 // pageSize is the maximum size of report.html in bytes. Stories are always in the page. Pictures
 // and commands that do not fit are only in the folders of the trials.
 const pageSize = 1_950_000
 
-// pageData is the data of the page: pieces of HTML that the page's script inserts, and timelines
-// that it draws. Pieces of one kind are stored together, because that compresses better. Equal
-// indices in Stories, Timelines, Entries and Stored belong together. A string may be "", and a
-// timeline null.
+// pageData is the data of the page: pieces of HTML and SVG that the page's script inserts. Pieces of one kind are stored together, because that compresses better. Equal
+// indices in Stories, Timelines, Entries and Stored belong together. Each may be "".
 type pageData struct {
-	Stories   []string          `json:"stories"`
-	Timelines []json.RawMessage `json:"timelines"`
-	Entries   []string          `json:"entries"` // the commands around the violation
-	Stored    []string          `json:"stored"`  // pieces that need the campaign's folder
-	Plots     []string          `json:"plots"`
+	Stories   []string `json:"stories"`
+	Timelines []string `json:"timelines"`
+	Entries   []string `json:"entries"` // the commands around the violation
+	Stored    []string `json:"stored"`  // pieces that need the campaign's folder
+	Plots     []string `json:"plots"`
 	// Notes has the notes about cells without a violation, by the cells' IDs.
 	Notes map[string]string `json:"notes"`
-	// Key has what all timelines share. Faults has the faults' colours in timelines.
-	Key    timeline.Key      `json:"key"`
-	Faults map[string]string `json:"faults"`
 }
 
 // evidence collects the compressed part of report.html: pictures and stories are nine tenths of
@@ -46,6 +41,7 @@ type evidence struct {
 	prevented []sharedText
 	index     map[string]int // position of a text in prevented
 	sheet     *svg.Sheet     // the styles of the plots
+	plain     int            // how many bytes of timelines the page itself has room for
 }
 
 // sharedText is a text that several stories share. ID is the ID of its element in the page.
@@ -123,11 +119,15 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 			return err
 		}
 	}
+	drawn := c.Drawn
 	if c.Undeclared() {
 		c.Plain, c.PlainStored, text, stored = template.HTML(text), template.HTML(stored), "", ""
+		if e.plain -= len(drawn); e.plain > 0 {
+			c.PlainDrawn, drawn = template.HTML(drawn), ""
+		}
 	}
 	c.Number = len(e.Stories)
-	e.Stories, e.Timelines = append(e.Stories, text), append(e.Timelines, c.Drawn)
+	e.Stories, e.Timelines = append(e.Stories, text), append(e.Timelines, drawn)
 	e.Entries, e.Stored = append(e.Entries, entries), append(e.Stored, stored)
 	e.pages = append(e.pages, d.Picture)
 	e.ranks = append(e.ranks, slices.IndexFunc(verdictWords, func(w wordText) bool { return w.Class == c.Class }))
@@ -151,15 +151,26 @@ func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) 
 	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
 		return "", "", nil
 	}
-	for worst := len(verdictWords); ; worst-- {
-		if packed, err = compressed(e.within(worst)); err != nil {
-			return "", "", err
-		}
-		if len(packed) <= budget || worst < 0 {
-			break
-		}
+	if packed, err = compressed(e.within(-1)); err != nil {
+		return "", "", err
 	}
-	for large := fewTimelines; len(packed) > budget && large < 2*len(e.Timelines); large *= 2 {
+	if len(packed) <= budget {
+		for worst := len(verdictWords); worst >= 0; worst-- {
+			more, err := compressed(e.within(worst))
+			if err != nil {
+				return "", "", err
+			}
+			if len(more) <= budget {
+				packed = more
+				break
+			}
+		}
+	} else {
+		large := 1 + sort.Search(len(e.Timelines), func(n int) bool {
+			tried, wrong := compressed(e.without(n + 1))
+			err = cmp.Or(err, wrong)
+			return len(tried) <= budget
+		})
 		if packed, err = compressed(e.without(large)); err != nil {
 			return "", "", err
 		}
@@ -172,9 +183,6 @@ func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) 
 	return packed, pictures, err
 }
 
-// fewTimelines is how many timelines are left out first if not all fit; the number then doubles.
-const fewTimelines = 10
-
 // without returns less data: it omits the commands around the violations and the given number
 // (large) of timelines, the largest first.
 func (e *evidence) without(large int) pageData {
@@ -186,7 +194,7 @@ func (e *evidence) without(large int) pageData {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return len(out.Timelines[b]) - len(out.Timelines[a]) })
 	for _, i := range order[:min(large, len(order))] {
-		out.Timelines[i] = nil
+		out.Timelines[i] = ""
 	}
 	return out
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/reports/timeline"
-	timelinepage "github.com/lockstorm/lockstorm/reports/timeline/page"
 )
 
 //go:embed report.html.tmpl
@@ -82,10 +81,14 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	symbols, err := timeline.Symbols()
+	if err != nil {
+		return nil, err
+	}
 	content := pageContent{
 		view: v, Rows: rows, Project: projectWords(r.Info.Versions), Answers: answers, Alike: alikeRows(answers), TakenIf: r.takenPicks(answers), Tested: r.tested(v), Remedies: told.remedies(),
-		Style: template.CSS(pageStyle + timelinepage.Style + told.sheet.Rules()), Script: cdata(pageScript + timelinepage.Script),
-		UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
+		Style: template.CSS(pageStyle + timeline.Style + told.sheet.Rules()), Script: cdata(timeline.Script + pageScript),
+		Symbols: template.HTML(symbols), UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
 	}
 	plain, err := content.write()
 	if err != nil {
@@ -109,6 +112,7 @@ type pageContent struct {
 	Remedies           []sharedText
 	Style              template.CSS
 	Script             template.JS
+	Symbols            template.HTML // of all timelines
 	Evidence, Pictures template.HTML
 	UndecidedAdvice    string
 	RenewalWords       string
@@ -124,11 +128,7 @@ func (c pageContent) write() ([]byte, error) {
 
 // evidence collects the stories and pictures of a page.
 func (r result) evidence(v view) (*evidence, error) {
-	told := &evidence{sheet: &svg.Sheet{}}
-	told.Key, told.Faults = timeline.NewKey(), map[string]string{}
-	for _, f := range r.Glossary.Faults {
-		told.Faults[f.Name] = svg.Hex(svg.Color(f.Color))
-	}
+	told := &evidence{sheet: &svg.Sheet{}, plain: pageSize / 8}
 	for _, p := range v.Plots {
 		told.Plots = append(told.Plots, string(told.sheet.Compact([]byte(svg.Inline(p.Picture)))))
 	}

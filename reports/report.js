@@ -173,8 +173,8 @@
   arrange();
 
   // A link to a cell or a section opens it.
-  const reveal = () => {
-    const id = decodeURIComponent(location.hash.slice(1)), place = one(id);
+  const reveal = () => { // a link to a mark in a timeline has its number: #cell/3
+    const [id] = decodeURIComponent(location.hash.slice(1)).split("/"), place = one(id);
     if (byID.has(id)) return open(byID.get(id));
     if (place && place.matches("details")) {
       place.open = true;
@@ -223,7 +223,9 @@
     const number = cell.dataset.evidence, timeline = cell.querySelector(".timeline"), more = cell.querySelector(".more");
     if (!pageData || number === undefined || cell.dataset.drawn) return;
     cell.dataset.drawn = "yes";
-    if (pageData.timelines[number]) drawTimeline(timeline, pageData.timelines[number], pageData);
+    const frame = timeline.firstElementChild;
+    if (pageData.timelines[number]) frame.innerHTML = pageData.timelines[number];
+    if (frame.firstElementChild) liveTimeline(timeline);
     else timeline.append(make("p", { className: "note", textContent: "This page has no room for the timeline: lockstorm check draws it, with --timeline timeline.svg." }));
     more.insertAdjacentHTML("afterbegin", pageData.entries[number]);
     more.insertAdjacentHTML("beforeend", pageData.stored[number]);

@@ -208,7 +208,7 @@ func (g glossary) render(folder, name, origin string, elsewhere, pictures bool, 
 		return d, nil
 	}
 	if pictures || len(undeclaredFlaws(t.Flaws)) > 0 {
-		drawn, err := timeline.Draw(f, g.faultColor)
+		drawn, err := timeline.Draw(f, d.Story.Steps, g.faultColor, true)
 		if err != nil {
 			return d, fmt.Errorf("timeline: %w", err)
 		}
@@ -243,11 +243,12 @@ func picture(e history.Evidence) ([]byte, error) {
 
 // detail returns the story and the timeline of one violated trial.
 func (g glossary) detail(t trial.Result, f story.Focus) (detail, error) {
-	data, err := timeline.Data(f)
+	told := story.Tell(f)
+	drawn, err := timeline.Draw(f, told.Steps, g.faultColor, false)
 	if err != nil {
 		return detail{}, err
 	}
-	return detail{Story: story.Tell(f), Declared: g.declaredWords(t, f.Finding), Drawn: data, Title: f.Title, Flaws: t.Flaws,
+	return detail{Story: told, Declared: g.declaredWords(t, f.Finding), Drawn: string(drawn), Title: f.Title, Flaws: t.Flaws,
 		Told: trial.Flaw{Oracle: f.Finding.Oracle, Cause: string(f.Finding.Cause), Kind: f.Finding.Kind}}, nil
 }
 

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"slices"
@@ -31,7 +30,7 @@ type result struct {
 type detail struct {
 	Story    story.Story
 	Declared string
-	Drawn    json.RawMessage // the timeline; see timeline.Data
+	Drawn    string // the timeline, as SVG
 	Title    string
 	// Told is the flaw that the story is about.
 	Told  trial.Flaw
@@ -125,17 +124,17 @@ type cellDetail struct {
 	Share                             string // "3 of 5 trials"
 	Story                             story.Story
 	Declared                          string
-	Drawn                             json.RawMessage
+	Drawn                             string
 	Dir                               string
 	Kept                              keptFiles // what is in Dir
 	Commands                          []command // to run or judge the trial again
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
 	// Number is the index of the story and the timeline in the page's data, if Told. Plain is a
-	// story that stands in the page itself. PlainStored is the part of that story that needs the
+	// story that stands in the page itself. PlainDrawn is its timeline, if the page has room; PlainStored is the part of that story that needs the
 	// campaign's folder.
-	Number             int
-	Plain, PlainStored template.HTML
+	Number                         int
+	Plain, PlainDrawn, PlainStored template.HTML
 }
 
 // Told reports whether the cell has a story, or a note instead.

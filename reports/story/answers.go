@@ -35,7 +35,7 @@ func (t *teller) answers() []Step {
 			kind, _, _ := strings.Cut(string(refused.Reply), " ")
 			text = fmt.Sprintf("%s answered c%d's %s with an error, %s", refused.Node, c.Client, c.F, kind)
 		}
-		out = append(out, Step{At: c.Time, Text: text, Weight: aside})
+		out = append(out, Step{At: c.Time, On: history.ClientName(c.Client), Text: text, Weight: aside})
 		if t.leftFree() { // the step of waits counts the later attempts
 			break
 		}

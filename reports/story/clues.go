@@ -114,7 +114,7 @@ func (t *teller) clues() clues {
 	}
 	for _, i := range t.Finding.Commands {
 		x, ok := facts.CommandAt(t.Commands, i)
-		c.late = c.late || ok && x.Ran() && x.Served-x.Sent > lateness
+		c.late = c.late || ok && x.Ran() && x.Served-x.Sent > Lateness
 	}
 	for _, op := range t.Ops {
 		if op.Process != history.Nemesis || op.Time > t.Finding.To || op.Time < t.Start {

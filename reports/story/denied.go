@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
@@ -21,7 +22,7 @@ func (t *teller) denied() []Step {
 	if a.What == account.RemovalDenied {
 		verb, did = "release", "removed its key"
 	}
-	out := []Step{{At: op.From, Text: fmt.Sprintf("c%d began to %s %s", op.Client, verb, quoted(t.Finding.Lock)), Weight: turning}}
+	out := []Step{{At: op.From, On: history.ClientName(op.Client), Text: fmt.Sprintf("c%d began to %s %s", op.Client, verb, quoted(t.Finding.Lock)), Weight: turning}}
 	commands := slices.DeleteFunc(slices.Clone(t.Finding.Commands), func(i int) bool {
 		_, ok := facts.CommandAt(t.Commands, i)
 		return !ok
@@ -31,7 +32,7 @@ func (t *teller) denied() []Step {
 	}
 	first, _ := facts.CommandAt(t.Commands, commands[0])
 	text := fmt.Sprintf("c%d's %s %s on %s", first.Client, t.commandName(first), did, wording.List(t.nodesOf(commands)))
-	return append(out, Step{At: a.Since, Text: text, Weight: turning})
+	return append(out, Step{At: a.Since, On: first.Node, Text: text, Weight: turning})
 }
 
 // nodesOf lists the nodes that the commands were sent to, each once.

@@ -28,13 +28,13 @@ func (t *teller) faultSteps() []Step {
 			continue
 		}
 		if text := t.windowWords(w); text != "" {
-			out = append(out, Step{At: t.effectAt(w), Text: text, Weight: struck})
+			out = append(out, Step{At: t.effectAt(w), On: aimedAtOne(w), Text: text, Weight: struck})
 		}
 	}
 	for _, s := range facts.Splits(t.Ops) {
 		if s.From <= t.lastCause() && (s.To == 0 || s.To >= t.Start) {
 			text := fmt.Sprintf("the network split: from now on %s served %s as a second primary, beside the old one", s.Node, wording.List(s.Clients))
-			out = append(out, Step{At: s.From, Text: text, Weight: struck})
+			out = append(out, Step{At: s.From, On: s.Node, Text: text, Weight: struck})
 		}
 	}
 	for _, op := range t.Ops {
@@ -42,10 +42,30 @@ func (t *teller) faultSteps() []Step {
 			continue
 		}
 		if text := t.eventStep(op); text != "" {
-			out = append(out, Step{At: op.Time, Text: text, Weight: struck, Group: op.Node != ""})
+			out = append(out, Step{At: op.Time, On: placeOf(op), Text: text, Weight: struck, Group: op.Node != ""})
 		}
 	}
 	return out
+}
+
+// aimedAtOne returns the one client or node at which a fault was aimed; "" for several or none.
+func aimedAtOne(w facts.Window) string {
+	all := clientNames(w.AimedAt())
+	if len(all) == 0 {
+		all = w.Servers()
+	}
+	if len(all) != 1 {
+		return ""
+	}
+	return all[0]
+}
+
+// placeOf returns the client or the node of an entry; "" if it has neither.
+func placeOf(op history.Op) string {
+	if op.Client >= 0 {
+		return history.ClientName(op.Client)
+	}
+	return op.Node
 }
 
 // leftBehind reports whether a fault kept a replica behind its primary until the story began. Such

@@ -29,8 +29,8 @@ func (t *teller) touches() []Step {
 		own = fmt.Sprintf(", having read %s", numbers(before.Value))
 	}
 	return []Step{
-		{At: o.Time, Weight: part, Text: fmt.Sprintf("c%d wrote %s%s", o.Client, numbers(o.Value), own)},
-		{At: w.Time, Weight: turning, Text: fmt.Sprintf("c%d wrote %s over it: it had read %s at %s and knew nothing of c%d's write. That update is lost",
+		{At: o.Time, On: placeOf(o), Weight: part, Text: fmt.Sprintf("c%d wrote %s%s", o.Client, numbers(o.Value), own)},
+		{At: w.Time, On: placeOf(w), Weight: turning, Text: fmt.Sprintf("c%d wrote %s over it: it had read %s at %s and knew nothing of c%d's write. That update is lost",
 			w.Client, numbers(w.Value), numbers(r.Value), wording.Instant(r.Time), o.Client)},
 	}
 }
@@ -111,7 +111,7 @@ func (t *teller) waits() []Step {
 		if x.Forever {
 			text = fmt.Sprintf("from now on %s asked for the lock in vain, %s: nobody got in any more", wording.List(who), many(times, "time"))
 		}
-		out = append(out, Step{At: first.Time, Text: text, Weight: turning})
+		out = append(out, Step{At: first.Time, On: placeOf(first), Text: text, Weight: turning})
 	}
 	if times == 0 || !x.Cause.Ownerless() {
 		out = append(out, Step{At: x.To, Text: Words.Summary(x.Finding), Weight: turning})
@@ -193,7 +193,7 @@ func (t *teller) leftKeys() []Step {
 			if k.TTL < 0 {
 				life = "without a TTL: it will stay there for ever"
 			}
-			out = append(out, Step{At: op.Time, Text: fmt.Sprintf("in the end %s still has %s, %s", op.Node, wording.Printable(k.Key), life), Weight: part, Group: op.Node != ""})
+			out = append(out, Step{At: op.Time, On: op.Node, Text: fmt.Sprintf("in the end %s still has %s, %s", op.Node, wording.Printable(k.Key), life), Weight: part, Group: op.Node != ""})
 		}
 	}
 	return out

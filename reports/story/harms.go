@@ -80,7 +80,7 @@ func (t *teller) brokeIn() []Step {
 			if n := before[of]; n > 0 {
 				text += fmt.Sprintf(". It had %s it %s before", done[in.F], many(n, "time"))
 			}
-			return []Step{{At: in.Time, Text: text, Weight: turning}}
+			return []Step{{At: in.Time, On: placeOf(*in), Text: text, Weight: turning}}
 		}
 	}
 	return nil

@@ -28,14 +28,14 @@ func (t *teller) keySteps() []Step {
 			continue
 		}
 		if steps[text] == nil {
-			order, steps[text] = append(order, text), &repeated{first: x.At, most: map[string]int{}}
+			order, steps[text] = append(order, text), &repeated{first: x.At, node: x.Node, most: map[string]int{}}
 		}
 		steps[text].add(x)
 	}
 	out := t.leftSteps()
 	for _, text := range order {
 		r := steps[text]
-		s := Step{At: r.first, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
+		s := Step{At: r.first, On: r.node, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
 		s.Group = r.lost // a loss joins the step about its node
 		out = append(out, s)
 	}
@@ -54,6 +54,7 @@ func (t *teller) concerns(x facts.Event) bool {
 // repeated counts equal events on several nodes or at several times.
 type repeated struct {
 	first, last time.Duration
+	node        string         // of the first event
 	most        map[string]int // the number of events, by node
 	lost        bool
 }
@@ -100,7 +101,7 @@ func (t *teller) leftSteps() []Step {
 		text := fmt.Sprintf("c%d's key was set on %s", s.Owner, s.Node)
 		if x, c, ok := t.setBy(s); ok {
 			text = fmt.Sprintf("c%d's %s set the key on %s", x.Client, t.commandName(c), s.Node)
-			if x.At-c.Sent > lateness {
+			if x.At-c.Sent > Lateness {
 				text = fmt.Sprintf("c%d's %s, sent at %s, ran on %s only now and set the key", x.Client, t.commandName(c), wording.Instant(c.Sent), s.Node)
 			}
 		}
@@ -109,7 +110,7 @@ func (t *teller) leftSteps() []Step {
 		} else if ok && x.TTL > 0 {
 			text += " with a TTL of " + wording.Length(x.TTL)
 		}
-		out = append(out, Step{At: s.From, Text: text, Weight: turning})
+		out = append(out, Step{At: s.From, On: s.Node, Text: text, Weight: turning})
 	}
 	return out
 }
@@ -138,7 +139,7 @@ func (t *teller) setBy(s facts.Span) (facts.Event, history.Command, bool) {
 func (t *teller) keyWords(x facts.Event) string {
 	c, sent := facts.CommandAt(t.Commands, x.Command)
 	who := fmt.Sprintf("c%d's %s", x.Client, t.commandName(c))
-	if sent && x.At-c.Sent > lateness {
+	if sent && x.At-c.Sent > Lateness {
 		who += fmt.Sprintf(", sent at %s, arrived only now and", wording.Instant(c.Sent))
 	}
 	switch {
@@ -156,7 +157,7 @@ func (t *teller) keyWords(x facts.Event) string {
 		return fmt.Sprintf("c%d's key was not there any more {where}", x.Owner)
 	case x.Kind == facts.Renewed && x.Client == x.Owner && t.Finding.Blocks() && t.Finding.Cause.RenewedUnheld() && x.At >= t.Finding.From:
 		return fmt.Sprintf("c%d, which held nothing any more, went on prolonging the key with %s {where}", x.Client, t.commandName(c))
-	case x.Kind == facts.Deleted && x.Client == x.Owner && sent && x.At-c.Sent > lateness:
+	case x.Kind == facts.Deleted && x.Client == x.Owner && sent && x.At-c.Sent > Lateness:
 		return fmt.Sprintf("%s removed c%d's own new key {where}", who, x.Owner)
 	case x.Kind == facts.Deleted && t.countsOn(x):
 		return fmt.Sprintf("%s removed its own key {where}: c%d still counted on it", who, x.Client)

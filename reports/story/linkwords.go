@@ -70,9 +70,9 @@ func (t *teller) effectAt(w facts.Window) time.Duration {
 }
 
 // lostOn reports whether one of the fault's links carried the command, and the command got no reply
-// and was sent during the fault, or at most lateness before it.
+// and was sent during the fault, or at most Lateness before it.
 func lostOn(w facts.Window, c history.Command) bool {
-	return onLink(w, c) && c.Replied == 0 && c.Sent <= w.To && c.Sent >= w.From-lateness
+	return onLink(w, c) && c.Replied == 0 && c.Sent <= w.To && c.Sent >= w.From-Lateness
 }
 
 // onLink reports whether one of the fault's links carried the command. Commands of a connection's
@@ -117,7 +117,7 @@ func (t *teller) traffic(w facts.Window) string {
 		if !onLink(w, c) || c.Sent > w.To || max(c.Replied, c.Served) < w.From && c.Replied > 0 {
 			continue
 		}
-		late := c.Ran() && c.Served-c.Sent > lateness || c.Replied > 0 && c.Replied-c.Served > lateness
+		late := c.Ran() && c.Served-c.Sent > Lateness || c.Replied > 0 && c.Replied-c.Served > Lateness
 		if w.Effect == history.Delayed && !late || w.Effect != history.Delayed && !lostOn(w, c) {
 			continue
 		}

@@ -62,7 +62,7 @@ func Log(f Focus) (entries []LogLine, more int) {
 			continue
 		}
 		at, late := ranAt(c), ""
-		if at-c.Sent > lateness {
+		if at-c.Sent > Lateness {
 			late = "sent at " + wording.Instant(c.Sent)
 		}
 		entries = append(entries, LogLine{at, fmt.Sprintf("c%d → %s", c.Client, c.Node), commandWords(c, f.Claims.ScriptNames, late)})
@@ -154,8 +154,8 @@ func opWords(op history.Op) string {
 // ranAt returns when a command ran; if that is unknown, when it arrived or was sent.
 func ranAt(c history.Command) time.Duration { return cmp.Or(c.Served, c.Arrived, c.Sent) }
 
-// lateness is the delay beyond which a command is called late.
-const lateness = 20 * time.Millisecond
+// Lateness is the delay beyond which a command is called late.
+const Lateness = 20 * time.Millisecond
 
 // commandWords describes a command and its reply. late is "", or says when a late command ran or
 // was sent.
@@ -195,7 +195,7 @@ func commandWords(c history.Command, scripts map[string]string, late string) str
 // arguments and the outcome.
 func CommandLine(c history.Command) string {
 	late := ""
-	if c.Ran() && c.Served-c.Sent > lateness {
+	if c.Ran() && c.Served-c.Sent > Lateness {
 		late = "ran at " + wording.Instant(c.Served)
 	}
 	return fmt.Sprintf("%11s  %-8s %s", wording.Stamp(c.Sent), fmt.Sprintf("c%d → %s", c.Client, c.Node), wording.Plain(commandWords(c, nil, late)))

@@ -35,6 +35,7 @@ func (t Story) Empty() bool { return len(t.Steps) == 0 && t.Broken == "" && len(
 // Step is one event of a story. Text is a sentence without a capital and a full stop.
 type Step struct {
 	At   time.Duration
+	On   string // the client or the node at which it happened, such as "c0"; "" if at none or several
 	Text string
 	// Weight decides what is omitted: a long story drops its lightest steps first.
 	Weight int
@@ -234,7 +235,8 @@ func (t *teller) holds() []Step {
 	first := true
 	for _, h := range t.storyHolds {
 		g := t.grant(h)
-		text := fmt.Sprintf("c%d acquired %s", h.Client, quoted(h.Lock))
+		on := history.ClientName(h.Client)
+		text := fmt.Sprintf("%s acquired %s", on, quoted(h.Lock))
 		named := len(text)
 		if h.Mode != "" {
 			text += fmt.Sprintf(" to %s", h.Mode)
@@ -252,16 +254,16 @@ func (t *teller) holds() []Step {
 			besides = t.besides(other, strings.ContainsAny(text[named:], ";:"))
 		}
 		at := cmp.Or(g.At, h.From)
-		if h.From-at > lateness {
-			out = append(out, Step{At: at, Text: strings.Replace(text, " acquired ", " was granted ", 1), Weight: turning})
-			at, text = h.From, fmt.Sprintf("c%d went on, and believed that it held the lock", h.Client)
+		if h.From-at > Lateness {
+			out = append(out, Step{At: at, On: on, Text: strings.Replace(text, " acquired ", " was granted ", 1), Weight: turning})
+			at, text = h.From, on+" went on, and believed that it held the lock"
 		}
-		out = append(out, Step{At: at, Text: text + besides, Weight: turning})
+		out = append(out, Step{At: at, On: on, Text: text + besides, Weight: turning})
 		if h.ToWhy == account.ByLost && h.To <= x.To {
-			out = append(out, Step{At: h.To, Text: fmt.Sprintf("c%d learnt that its lease had ended", h.Client), Weight: part})
+			out = append(out, Step{At: h.To, On: on, Text: on + " learnt that its lease had ended", Weight: part})
 		}
 		if h.ToWhy == account.ByDeadline && h.To <= x.To {
-			out = append(out, Step{At: h.To, Text: fmt.Sprintf("the time for which c%d had claimed the lock was over", h.Client), Weight: part})
+			out = append(out, Step{At: h.To, On: on, Text: "the time for which " + on + " had claimed the lock was over", Weight: part})
 		}
 	}
 	return out

@@ -211,7 +211,7 @@ func (t *teller) earlierCommandSteps() []Step {
 		}
 		for _, c := range g.Commands[:max(0, len(g.Commands)-1)] {
 			if text := t.earlierCommandText(c); text != "" {
-				out = append(out, Step{At: c.Served, Text: text, Weight: part})
+				out = append(out, Step{At: c.Served, On: history.ClientName(c.Client), Text: text, Weight: part})
 				break
 			}
 		}

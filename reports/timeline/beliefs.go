@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -36,7 +37,12 @@ func waits(client int, f story.Focus) []bar {
 		}
 		waiting = refused
 	}
-	return slices.DeleteFunc(out, func(b bar) bool { return b.Times == 1 })
+	out = slices.DeleteFunc(out, func(b bar) bool { return b.Times == 1 })
+	for i, b := range out {
+		out[i].Title = line(history.ClientName(client), fmt.Sprintf("%s, %d attempts", b.Label, b.Times), b.From, b.To, false)
+		out[i].Times = 0
+	}
+	return out
 }
 
 // keyGone returns when, during a believed hold, fewer nodes than the claimed quorum still had the

@@ -32,7 +32,7 @@ func TestAHangIsDrawnToTheTrialsEnd(t *testing.T) {
 	}
 	end := e.Ops[len(e.Ops)-1].Time
 	healed := false
-	for _, l := range newScene(f).Lanes {
+	for _, l := range newScene(f, nil).Lanes {
 		for _, b := range l.Bars {
 			if b.Style == barFault && b.To != end {
 				t.Errorf("the fault's bar ends at %v, want the trial's end, %v", b.To, end)

@@ -1,89 +1,140 @@
 package timeline
 
 import (
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
 
-// barLabel writes a bar's label into the bar if it fits. A label of a fault or a finding that does
-// not fit goes beside the bar if there is room.
-func (p *painter) barLabel(i int, b bar) {
-	x0, x1 := p.at(b.From)+labelGap, p.widen(b)
-	bottom, top := p.rows(i, 0)
-	k := barSamples[b.Style].stroke
-	mid := (bottom+top)/2 + 1 - k.low
-	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YCenter)
-	fillsLane := k.low == 0 // the bar fills its lane
-	w := sty.Width(b.Label)
-	switch right, left := x1+3, p.at(b.From)-3-w; {
-	case b.Label == "", k.half > 0 && 2*k.half < svg.FontSmall:
-		return
-	case x0+w+1 <= x1:
-		switch b.Style {
-		case barHold:
-			sty.Color = svg.On(svg.ClientInk(b.Client))
-		case barFinding:
-			sty.Color = svg.On(svg.Alarm)
-		case barGone, barUnknown:
-			p.pen.Box(svg.Wash, x0-2, mid-5, x0+w+2, mid+4) // hides the hatching
-		}
-	case !fillsLane:
-		return
-	case right+w <= p.at(p.To) && p.clear(i, b, right, right+w):
-		x0 = right
-	case left >= p.at(p.From) && p.clear(i, b, left, left+w):
-		x0 = left
-	default:
-		return
+// clientClass returns the class that has a client's colour.
+func clientClass(client int) string {
+	if client < 0 {
+		return ""
 	}
-	if fillsLane {
-		p.written[i] = append(p.written[i], [2]vg.Length{x0, x0 + w})
-	}
-	p.pen.Text(sty, x0, mid, b.Label)
+	return "c" + strconv.Itoa(client%len(svg.ClientInks))
 }
 
-func (p *painter) markLabel(i int, m mark) {
-	if m.Label == "" {
-		return
+// thin merges refused attempts and equal marks that are less than a pixel apart.
+func (p *picture) thin(l lane) lane {
+	near := func(a, b time.Duration) bool { return p.x(b)-p.x(a) < 1 }
+	var out lane
+	last := -1
+	for _, b := range l.Bars {
+		if b.Style == barBusy && last >= 0 && near(out.Bars[last].To, b.From) {
+			o := &out.Bars[last]
+			o.To, o.Times = max(o.To, b.To), max(o.Times, 1)+1
+			continue
+		}
+		if b.Style == barBusy {
+			last = len(out.Bars)
+		}
+		out.Bars = append(out.Bars, b)
 	}
-	_, top := p.rows(i, 0)
-	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XLeft, draw.YTop)
-	if markSamples[m.Shape].glyph.bold {
-		sty = svg.Bold(sty)
-	}
-	w := sty.Width(m.Label)
-	x := p.at(m.At) + 6
-	if x+w > p.at(p.To) || !p.vacant(i, x, x+w) {
-		x = p.at(m.At) - 6 - w
-	}
-	if x < p.at(p.From) || !p.vacant(i, x, x+w) {
-		return
-	}
-	p.written[i] = append(p.written[i], [2]vg.Length{x, x + w})
-	if len(p.Lanes[i].Shades) > 0 {
-		p.pen.Box(svg.Wash, x-1, top-10, x+w+1, top-1) // hides the hatching
-	}
-	p.pen.Text(sty, x, top-2, m.Label)
-}
-
-// clear reports whether a label beside bar b would cover no other bar or label.
-func (p *painter) clear(i int, b bar, from, to vg.Length) bool {
-	for _, other := range p.Lanes[i].Bars {
-		if (other.From != b.From || other.To != b.To || other.Label != b.Label) && from < p.widen(other) && to > p.at(other.From) {
-			return false
+	at := map[mark]time.Duration{}
+	for _, m := range l.Marks {
+		kind := mark{Shape: m.Shape, Client: m.Client, Foreign: m.Foreign, Label: m.Label}
+		if before, ok := at[kind]; !ok || !near(before, m.At) {
+			at[kind] = m.At
+			out.Marks = append(out.Marks, m)
 		}
 	}
-	return p.vacant(i, from, to)
+	l.Bars, l.Marks = out.Bars, out.Marks
+	return l
 }
 
-// vacant reports whether no label of the lane is in the interval yet.
-func (p *painter) vacant(i int, from, to vg.Length) bool {
-	for _, w := range p.written[i] {
-		if from < w[1]+3 && to > w[0]-3 {
-			return false
+// barLabel writes a bar's label into the bar. If it does not fit, the label of a fault or a finding stands
+// beside the bar.
+func (p *picture) barLabel(row *strip, b bar, all []bar) {
+	k, w := barLooks[b.Style], widthOf(b.Label)
+	if b.Label == "" || k.Height < fontSize {
+		return
+	}
+	x, end := p.x(b.From), p.x(b.To)
+	switch dy := k.Top + k.Height/2 + 4; {
+	case end-x > w+8:
+		class := map[barStyle]string{barHold: "on tl-" + clientClass(b.Client), barFinding: "onalarm", barGone: "halo", barUnknown: "halo"}[b.Style]
+		p.write(row, b.Label, class, dy, x+5)
+	case b.Style >= barFault:
+		var spots []float64
+		for _, from := range []float64{max(end, x+least) + 4, x - 4 - w} {
+			clear := true
+			for _, o := range all {
+				clear = clear && (o == b || from > p.x(o.To) || from+w < p.x(o.From))
+			}
+			if clear {
+				spots = append(spots, from)
+			}
+		}
+		p.write(row, b.Label, "halo", dy, spots...)
+	}
+}
+
+// write writes a label at the first of the spots where nothing else is written in the lane, if there is one.
+func (p *picture) write(row *strip, label, class string, dy float64, spots ...float64) {
+	w := widthOf(label)
+	for _, x := range spots {
+		free := x >= 0 && x+w <= float64(p.Plot)
+		for _, t := range row.taken {
+			free = free && (x > t[1]+3 || x+w < t[0]-3)
+		}
+		if free {
+			row.taken = append(row.taken, [2]float64{x, x + w})
+			row.Labels = append(row.Labels, text{class, label, px(x), px(dy)})
+			return
 		}
 	}
-	return true
+}
+
+// axis writes the times at the axis where they have room: those of steps first, in two rows.
+func (p *picture) axis() {
+	var rows [2][][2]float64
+	texts := make([]tick, len(p.Axis))
+	place := func(i int) {
+		at, x := p.Axis[i].At, p.ruler.places[i]
+		label := strings.TrimSuffix(wording.Instant(at), " s")
+		if near := func(j int) bool {
+			return j >= 0 && j < len(p.Axis) && strings.HasPrefix(wording.Instant(p.Axis[j].At), label)
+		}; near(i-1) || near(i+1) {
+			label = wording.Stamp(at)
+		}
+		w := widthOf(label)
+		from := min(max(x-w/2, -10), float64(p.Plot)+12-w)
+		for n := range rows {
+			free := true
+			for _, t := range rows[n] {
+				free = free && (from > t[1]+5 || from+w < t[0]-5)
+			}
+			if free {
+				rows[n] = append(rows[n], [2]float64{from, from + w})
+				y := p.Floor + px(32+14*n)
+				texts[i] = tick{X: px(x), Middle: px(from + w/2), Y: y, Foot: y - 11, Top: lanesAt, Floor: p.Floor, Time: label}
+				return
+			}
+		}
+		texts[i] = tick{X: px(x), Floor: p.Floor}
+	}
+	for _, steps := range []bool{true, false} {
+		for i, s := range p.Axis {
+			if s.Step == steps {
+				place(i)
+			}
+		}
+	}
+	whole := p.Axis[len(p.Axis)-1].At - p.Axis[0].At
+	var knots []string
+	for i, t := range texts {
+		knots = append(knots, t.X.String()+" "+strconv.FormatInt(p.Axis[i].At.Microseconds(), 10))
+		if i+1 < len(texts) {
+			gap, room := p.Axis[i+1].At-p.Axis[i].At, float64(texts[i+1].X-t.X)
+			t.Broken = float64(gap)/float64(whole) > 2*room/float64(p.Plot)
+			if label := wording.Length(gap); widthOf(label)+4 < room {
+				t.Gap, t.GapX, t.GapY = label, t.X+px(room/2), p.Floor+13
+			}
+		}
+		p.Ticks = append(p.Ticks, t)
+	}
+	p.Knots = strings.Join(knots, ",")
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // faultLanes stacks the faults in at most four lanes, so that no fault's bar covers another.
-func faultLanes(f story.Focus, rows *book) []lane {
+func faultLanes(f titles) []lane {
 	var bars []bar
 	for _, w := range f.Windows {
 		if !overlaps(w.From, w.To, f.From, f.To) {
@@ -25,7 +25,7 @@ func faultLanes(f story.Focus, rows *book) []lane {
 		if w.Hits == 0 && !w.Open {
 			label += " (hit nothing)"
 		}
-		bars = append(bars, bar{From: w.From, To: w.To, Style: barFault, Client: history.NoClient, Fault: w.Fault, Label: label, Rows: rows.fault(w)})
+		bars = append(bars, bar{From: w.From, To: w.To, Style: barFault, Client: history.NoClient, Fault: w.Fault, Label: label, Title: f.fault(w)})
 	}
 	lanes := stack(bars, faultLane, "faults", 4, (f.To-f.From)/6)
 	for _, op := range f.Ops {
@@ -34,7 +34,7 @@ func faultLanes(f story.Focus, rows *book) []lane {
 			if hung := facts.HungClients(f.Ops); len(hung) > 0 {
 				label += " but " + wording.List(hung)
 			}
-			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: label, Rows: rows.event(op.Time, "nemesis", label)})
+			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: label, Title: line("nemesis", label, op.Time, op.Time, false)})
 			lanes[0] = lanes[0].within(f.From, f.To)
 		}
 	}
@@ -44,12 +44,12 @@ func faultLanes(f story.Focus, rows *book) []lane {
 func label(f story.Finding) string { return f.Oracle + ": " + string(f.Cause) }
 
 // findingLanes stacks the findings about the lock of the finding in focus.
-func findingLanes(f story.Focus, rows *book) []lane {
-	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f), Style: barFinding, Client: history.NoClient, Label: label(f.Finding), Rows: rows.finding(f.Finding)}}
+func findingLanes(f titles) []lane {
+	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f.Focus), Style: barFinding, Client: history.NoClient, Label: label(f.Finding), Title: f.finding(f.Finding)}}
 	var others []bar
 	count := map[int]int{}
 	for _, o := range f.Others {
-		end := endOfFinding(o, f)
+		end := endOfFinding(o, f.Focus)
 		if o.Lock != f.Finding.Lock || !overlaps(o.From, end, f.From, f.To) {
 			continue
 		}
@@ -57,7 +57,7 @@ func findingLanes(f story.Focus, rows *book) []lane {
 		i := slices.IndexFunc(others, func(b bar) bool { return b.Label == label(o) && overlaps(o.From, end, b.From, b.To) })
 		if i < 0 {
 			i = len(others)
-			others = append(others, bar{From: o.From, To: end, Style: barOther, Client: history.NoClient, Label: label(o), Rows: rows.finding(o)})
+			others = append(others, bar{From: o.From, To: end, Style: barOther, Client: history.NoClient, Label: label(o), Title: f.finding(o)})
 		}
 		others[i].From, others[i].To = min(others[i].From, o.From), max(others[i].To, end)
 		count[i]++
@@ -104,12 +104,12 @@ func stack(bars []bar, kind laneKind, label string, most int, room time.Duration
 }
 
 // newClientLane shows one client's operations, believed holds and events.
-func newClientLane(client int, f story.Focus, rows *book) lane {
+func newClientLane(client int, f titles) lane {
 	mine := func(w facts.Window) bool { return slices.Contains(w.AimedAt(), client) }
 	l := lane{Kind: clientLane, Label: history.ClientName(client), Shades: shades(f.Windows, mine)}
 	lock := f.Finding.Lock
 	end := crashOf(client, f.Ops, f.End)
-	l.Bars = waits(client, f)
+	l.Bars = waits(client, f.Focus)
 	for _, p := range f.Pairs {
 		if p.Invoke.Client != client || p.Invoke.Process == history.Nemesis || (lock != "" && p.Invoke.Lock != lock) {
 			continue
@@ -119,12 +119,12 @@ func newClientLane(client int, f story.Focus, rows *book) lane {
 			done = p.Complete.Time
 		}
 		if overlaps(p.Invoke.Time, done, f.From, f.To) {
-			l.operation(p, end, rows)
+			l.operation(p, end, f)
 		}
 	}
 	for _, h := range f.Holds {
 		if h.Client == client && (lock == "" || h.Lock == lock) && overlaps(h.From, h.To, f.From, f.To) {
-			l.Bars = append(l.Bars, holdBars(h, f, rows)...)
+			l.Bars = append(l.Bars, holdBars(h, f)...)
 		}
 	}
 	for _, op := range f.Ops {
@@ -132,7 +132,7 @@ func newClientLane(client int, f story.Focus, rows *book) lane {
 			continue
 		}
 		if op.F == history.FLost || op.EventKind().Of == history.OfClient {
-			l.marked(op, rows)
+			l.marked(op)
 		}
 		if op.Event(history.FCrash) {
 			l.Dead = op.Time
@@ -158,7 +158,7 @@ var eventMarks = map[string]struct {
 }
 
 // marked adds the mark of an event, if the event has one.
-func (l *lane) marked(op history.Op, rows *book) {
+func (l *lane) marked(op history.Op) {
 	m, ok := eventMarks[op.F]
 	if !ok {
 		return
@@ -166,16 +166,16 @@ func (l *lane) marked(op history.Op, rows *book) {
 	if op.EventKind().HasOffset {
 		m.label += fmt.Sprintf(" %+.4g s", op.Offset.Seconds())
 	}
-	l.event(op, m.shape, m.label, rows)
+	l.event(op, m.shape, m.label)
 }
 
 // event adds the mark of an event of the lane's client or node.
-func (l *lane) event(op history.Op, shape markShape, label string, rows *book) {
+func (l *lane) event(op history.Op, shape markShape, label string) {
 	who := op.Node
 	if op.Client >= 0 {
 		who = history.ClientName(op.Client)
 	}
-	l.Marks = append(l.Marks, mark{At: op.Time, Shape: shape, Client: op.Client, Label: label, Rows: rows.event(op.Time, who, label)})
+	l.Marks = append(l.Marks, mark{At: op.Time, Shape: shape, Client: op.Client, Label: label, Title: line(who, label, op.Time, op.Time, false)})
 }
 
 // crashOf returns when the client crashed; end if it did not crash.
@@ -190,21 +190,23 @@ func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
 
 // holdBars returns the bar of a believed hold. If the hold's key was gone before the hold ended, the
 // time without the key is a bar of its own.
-func holdBars(h checker.Hold, f story.Focus, rows *book) []bar {
-	b := bar{From: h.From, To: min(h.To, f.End), Style: barHold, Client: h.Client, Label: "holds", Rows: rows.hold(h)}
+func holdBars(h checker.Hold, t titles) []bar {
+	b := bar{From: h.From, To: min(h.To, t.End), Style: barHold, Client: h.Client, Label: "holds"}
 	switch h.Mode {
 	case history.Read:
 		b.Style, b.Label = barRead, "reads"
 	case history.Write:
 		b.Label = "writes"
 	}
-	gone, ok := keyGone(h, f)
+	gone, ok := keyGone(h, t.Focus)
 	if !ok {
+		b.Title = t.hold(h, b)
 		return []bar{b}
 	}
 	after := b
 	after.From, after.Style, after.Label = gone, barGone, b.Label+", its key is gone"
 	b.To = gone
+	b.Title, after.Title = t.hold(h, b), t.hold(h, after)
 	if b.To <= b.From {
 		return []bar{after}
 	}
@@ -213,9 +215,9 @@ func holdBars(h checker.Hold, f story.Focus, rows *book) []bar {
 
 // operation adds the bar of an operation or, for a successful read or write, the mark. Reads and
 // writes that did not succeed have neither. Believed holds have their own bars.
-func (l *lane) operation(p history.Pair, end time.Duration, rows *book) {
+func (l *lane) operation(p history.Pair, end time.Duration, t titles) {
 	c := p.Invoke.Client
-	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?", Rows: rows.operation(p)}
+	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?", Title: t.operation(p)}
 	if p.Complete != nil {
 		b.To = p.Complete.Time
 		switch p.Complete.Type {
@@ -232,7 +234,7 @@ func (l *lane) operation(p history.Pair, end time.Duration, rows *book) {
 			if p.Invoke.F == history.FWrite {
 				shape = markWrite
 			}
-			l.Marks = append(l.Marks, mark{At: b.To, Shape: shape, Client: c, Rows: b.Rows})
+			l.Marks = append(l.Marks, mark{At: b.To, Shape: shape, Client: c, Title: b.Title})
 		}
 	default:
 		l.Bars = append(l.Bars, b)
@@ -250,7 +252,7 @@ func shades(wins []facts.Window, here func(facts.Window) bool) []shade {
 }
 
 // nodeLanes shows the life of the keys, with one lane for each node and key.
-func nodeLanes(f story.Focus, rows *book) []lane {
+func nodeLanes(f titles) []lane {
 	index := map[facts.Key]int{}
 	var lanes []lane
 	perNode := map[string]int{}
@@ -278,17 +280,18 @@ func nodeLanes(f story.Focus, rows *book) []lane {
 			b.Style = barKeyEver
 			b.Label += ", no expiry"
 		}
+		b.Title = line(s.Node, b.Label, b.From, b.To, false)
 		lanes[i].Bars = append(lanes[i].Bars, b)
 	}
 	for _, x := range f.Events {
 		if i, ok := index[x.Where()]; ok && overlaps(x.At, x.At, f.From, f.To) {
-			lanes[i].Marks = append(lanes[i].Marks, keyMark(x, rows))
+			lanes[i].Marks = append(lanes[i].Marks, keyMark(x, f))
 		}
 	}
 	for _, op := range f.Ops {
 		for i := range lanes {
 			if lanes[i].Node == op.Node && op.EventKind().Of == history.OfNode {
-				lanes[i].marked(op, rows)
+				lanes[i].marked(op)
 			}
 		}
 	}
@@ -299,7 +302,7 @@ func nodeLanes(f story.Focus, rows *book) []lane {
 	_, gone := facts.Downs(f.Ops)
 	for i := range lanes {
 		lanes[i].Dead = gone[lanes[i].Node]
-		lanes[i].split(lanes[i].Node, first, splits, rows)
+		lanes[i].split(lanes[i].Node, first, splits)
 		lanes[i] = lanes[i].within(f.From, f.To)
 	}
 	return lanes
@@ -307,19 +310,19 @@ func nodeLanes(f story.Focus, rows *book) []lane {
 
 // split marks the beginning of each split that made the node a second primary, and the end of each split
 // in which another node replaced it. first is the primary from the start.
-func (l *lane) split(node, first string, splits []facts.Split, rows *book) {
+func (l *lane) split(node, first string, splits []facts.Split) {
 	for _, s := range splits {
 		switch {
 		case s.Node == node:
-			l.event(history.Op{Time: s.From, Client: history.NoClient, Node: node}, markEvent, "primary for "+wording.List(s.Clients), rows)
+			l.event(history.Op{Time: s.From, Client: history.NoClient, Node: node}, markEvent, "primary for "+wording.List(s.Clients))
 		case s.To > 0 && cmp.Or(s.Old, first) == node:
-			l.event(history.Op{Time: s.To, Client: history.NoClient, Node: node}, markEvent, "demoted", rows)
+			l.event(history.Op{Time: s.To, Client: history.NoClient, Node: node}, markEvent, "demoted")
 		}
 	}
 }
 
-func keyMark(x facts.Event, rows *book) mark {
-	m := mark{At: x.At, Client: x.Client, Foreign: x.Foreign(), Rows: rows.keyEvent(x)}
+func keyMark(x facts.Event, t titles) mark {
+	m := mark{At: x.At, Client: x.Client, Foreign: x.Foreign(), Title: t.keyEvent(x)}
 	switch x.Kind {
 	case facts.Set:
 		m.Shape = markSet

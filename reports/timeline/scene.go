@@ -11,22 +11,35 @@ import (
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
-// scene is a timeline as data: lanes with bars and marks.
+// scene is a timeline as data, in the trial's time. Lanes, here and below, are indices in Lanes.
 type scene struct {
 	Title, Subtitle string
-	From, To        time.Duration
+	Axis            axis
 	Lanes           []lane // from top to bottom
+	Steps           []step
+	Arrows          []arrow
 	// Harm is the interval of the finding in focus. It is drawn across all lanes.
-	Harm      sceneSpan
-	HarmLabel string
-	// Rows are the items that bars and marks stand for, each once.
-	Rows []row
+	Harm span
 }
 
-// sceneSpan is an interval. If Forever is set, the interval has no end.
-type sceneSpan struct {
+type span struct {
 	From, To time.Duration
-	Forever  bool
+	Forever  bool // it has no end
+	Label    string
+}
+
+// step is a numbered step of the story.
+type step struct {
+	At   time.Duration
+	Lane int // where it happened; -1 = nowhere in particular
+	Text string
+}
+
+// arrow is a message that came late: a command, or the reply to one.
+type arrow struct {
+	Sent, Came time.Duration
+	From, To   int // lanes
+	Title      string
 }
 
 // laneKind determines a lane's height and background.
@@ -61,11 +74,11 @@ type barStyle int
 
 const (
 	barWait    barStyle = iota // from the first refused attempt to the last attempt's end
+	barAttempt                 // an operation that succeeded
+	barBusy                    // an operation that was refused
 	barHold                    // a believed hold
 	barRead                    // a believed hold of a reader
 	barGone                    // a believed hold whose key is gone
-	barAttempt                 // an operation that succeeded
-	barBusy                    // an operation that was refused
 	barUnknown                 // an operation that may or may not have happened
 	barKey                     // a key carrying a client's grant
 	barKeyEver                 // a key carrying a client's grant, without an expiry
@@ -83,8 +96,7 @@ type bar struct {
 	Label    string
 	// Times is the number of attempts that the bar stands for; 0 = one.
 	Times int
-	// Rows are the bar's rows, as indices in scene.Rows.
-	Rows []int
+	Title string // see titles
 }
 
 type markShape int
@@ -110,28 +122,52 @@ type mark struct {
 	// Foreign: the command changed a key that carried another client's grant.
 	Foreign bool
 	Label   string
-	Rows    []int // the mark's rows, as indices in scene.Rows
+	Title   string // see titles
 }
 
-func newScene(f story.Focus) scene {
+// newScene makes the picture of the part of a trial in focus, with the steps of its story.
+func newScene(f story.Focus, told []story.Step) scene {
+	t := titles{f}
 	s := scene{
-		Title:     f.Title,
-		Subtitle:  sceneSubtitle(f),
-		From:      f.From,
-		To:        f.To,
-		Harm:      sceneSpan{From: f.Finding.From, To: max(f.Finding.From, f.Finding.To), Forever: f.Finding.Forever},
-		HarmLabel: harmLabel(f),
+		Title:    f.Title,
+		Subtitle: sceneSubtitle(f),
+		Harm:     span{From: f.Finding.From, To: max(f.Finding.From, f.Finding.To), Forever: f.Finding.Forever, Label: harmLabel(f)},
 	}
-	b := newBook(f)
-	s.Lanes = append(s.Lanes, faultLanes(f, b)...)
-	s.Lanes = append(s.Lanes, findingLanes(f, b)...)
+	s.Lanes = append(faultLanes(t), findingLanes(t)...)
 	for _, c := range clients(f.Evidence) {
-		s.Lanes = append(s.Lanes, newClientLane(c, f, b))
+		s.Lanes = append(s.Lanes, newClientLane(c, t))
 	}
-	s.Lanes = append(s.Lanes, nodeLanes(f, b)...)
-	s = s.thin()
-	s.Rows = b.used(s.Lanes)
+	s.Lanes = append(s.Lanes, nodeLanes(t)...)
+	for _, x := range told {
+		s.Steps = append(s.Steps, step{At: x.At, Lane: s.laneOf(x.On), Text: x.Text})
+	}
+	s.Arrows = s.arrows(t)
+	s.Axis = newAxis(f, s)
 	return s
+}
+
+// laneOf returns the first lane of a client or a node; -1 if it has none.
+func (s scene) laneOf(name string) int {
+	return slices.IndexFunc(s.Lanes, func(l lane) bool { return name != "" && (l.Node == name || l.Kind == clientLane && l.Label == name) })
+}
+
+// arrows returns the commands of the story's clients that came late, and the late replies.
+func (s scene) arrows(t titles) (out []arrow) {
+	for _, c := range t.Commands {
+		client, node := s.laneOf(history.ClientName(c.Client)), s.laneOf(c.Node)
+		named := slices.Contains(t.Finding.Commands, c.Index)
+		if client < 0 || node < 0 || !named && (c.N == 0 && c.Phase != "" || !slices.Contains(t.Cast, c.Client)) || !c.Ran() {
+			continue
+		}
+		a := arrow{Sent: c.Sent, Came: c.Served, From: client, To: node, Title: t.command(c)}
+		if c.Served-c.Sent <= story.Lateness {
+			a.Sent, a.Came, a.From, a.To = c.Served, c.Replied, node, client
+		}
+		if a.Came-a.Sent > story.Lateness && overlaps(a.Sent, a.Came, t.From, t.To) {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 func sceneSubtitle(f story.Focus) string {
@@ -203,43 +239,4 @@ func clients(e history.Evidence) []int {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// thin merges refused attempts and equal marks that are less than a point apart.
-func (s scene) thin() scene {
-	point := (s.To - s.From) / (fullWidth - 80)
-	s.Lanes = slices.Clone(s.Lanes)
-	for i, l := range s.Lanes {
-		var bars []bar
-		last := -1
-		for _, b := range l.Bars {
-			if b.Style == barBusy && last >= 0 && b.From-bars[last].To < point {
-				bars[last].To = max(bars[last].To, b.To)
-				bars[last].Times = max(bars[last].Times, 1) + 1
-				continue
-			}
-			if b.Style == barBusy {
-				last = len(bars)
-			}
-			bars = append(bars, b)
-		}
-		var marks []mark
-		type look struct {
-			shape   markShape
-			client  int
-			foreign bool
-			label   string
-		}
-		at := map[look]time.Duration{}
-		for _, m := range l.Marks {
-			kind := look{m.Shape, m.Client, m.Foreign, m.Label}
-			if before, ok := at[kind]; ok && m.At-before < point {
-				continue
-			}
-			at[kind] = m.At
-			marks = append(marks, m)
-		}
-		s.Lanes[i].Bars, s.Lanes[i].Marks = bars, marks
-	}
-	return s
 }

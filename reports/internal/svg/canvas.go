@@ -39,12 +39,6 @@ func (p *Canvas) Box(c color.Color, x0, y0, x1, y1 vg.Length) {
 	p.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
 }
 
-// Frame outlines the rectangle between two corners.
-func (p *Canvas) Frame(s draw.LineStyle, x0, y0, x1, y1 vg.Length) {
-	p.SetLineStyle(s)
-	p.Stroke(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
-}
-
 // Hatch fills the rectangle with slanted lines. step is the distance between lines, in points.
 func (p *Canvas) Hatch(s draw.LineStyle, step, x0, y0, x1, y1 vg.Length) {
 	if x1 <= x0 || y1 <= y0 {
@@ -67,12 +61,6 @@ func (p *Canvas) Hatch(s draw.LineStyle, step, x0, y0, x1, y1 vg.Length) {
 	p.Stroke(path)
 }
 
-// Polygon fills the polygon of the points.
-func (p *Canvas) Polygon(c color.Color, points ...vg.Point) {
-	p.SetColor(c)
-	p.Fill(pathOf(points, true))
-}
-
 // Lines draws a line through all points.
 func (p *Canvas) Lines(s draw.LineStyle, points ...vg.Point) {
 	p.SetLineStyle(s)
@@ -92,25 +80,6 @@ func pathOf(points []vg.Point, closed bool) vg.Path {
 		path.Close()
 	}
 	return path
-}
-
-// Disc fills a circle.
-func (p *Canvas) Disc(c color.Color, x, y, r vg.Length) {
-	p.SetColor(c)
-	var path vg.Path
-	path.Move(vg.Point{X: x + r, Y: y})
-	path.Arc(vg.Point{X: x, Y: y}, r, 0, 2*math.Pi)
-	path.Close()
-	p.Fill(path)
-}
-
-// Group draws a group of shapes. paint draws the shapes. n is the index of the group's title in the
-// titles that Titled adds.
-func (p *Canvas) Group(n int, paint func()) {
-	p.Push()
-	p.Translate(vg.Point{X: vg.Length(n)}) // n is encoded as a shift of the group until Titled replaces it with a title
-	paint()
-	p.Pop()
 }
 
 // Text writes a text at a point.
@@ -139,4 +108,9 @@ func RoundStep(x float64) float64 {
 		}
 	}
 	return 10 * base
+}
+
+// TextWidth returns the width of a plain text of the size.
+func TextWidth(size vg.Length, text string) float64 {
+	return float64(TextStyle(size, Ink, draw.XLeft, draw.YTop).Width(text))
 }

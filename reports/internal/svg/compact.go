@@ -1,7 +1,6 @@
 package svg
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -34,38 +33,6 @@ func (s *Sheet) Compact(picture []byte) []byte {
 		return fmt.Appendf(nil, ` class="%s"`, s.classOf(string(svgStyle.FindSubmatch(attribute)[1])))
 	})
 	return []byte(onePath(string(picture)))
-}
-
-// CompactFile compacts a picture that is a file of its own: one style element holds all its styles.
-// See Sheet.Compact.
-func CompactFile(picture []byte) []byte {
-	var s Sheet
-	compact := upright(s.Compact(picture))
-	return bytes.Replace(compact, []byte("</title>\n"), []byte("</title>\n<style>\n"+s.Rules()+"</style>\n"), 1)
-}
-
-const flip = ` transform="scale(1, -1)"`
-
-// upright groups successive texts so that one transform flips them all. In gonum's pictures, y
-// points up and each text has its own flip.
-func upright(picture []byte) []byte {
-	var out bytes.Buffer
-	open := false
-	for line := range bytes.Lines(picture) {
-		text := bytes.HasPrefix(line, []byte("<text ")) && bytes.Contains(line, []byte(flip))
-		switch {
-		case text && !open:
-			out.WriteString("<g" + flip + ">\n")
-		case !text && open:
-			out.WriteString("</g>\n")
-		}
-		open = text
-		if text {
-			line = bytes.Replace(line, []byte(flip), nil, 1)
-		}
-		out.Write(line)
-	}
-	return out.Bytes()
 }
 
 func toTenths(picture []byte) []byte {

@@ -44,50 +44,10 @@ func Color(s string) color.NRGBA {
 // Hex returns a colour as "#RRGGBB".
 func Hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-// ClientInk returns the colour of a client; Muted for history.NoClient.
-func ClientInk(client int) color.NRGBA {
-	if client < 0 {
-		return Muted
-	}
-	return ClientInks[client%len(ClientInks)]
-}
-
 // Alpha returns the colour at an opacity between 0 and 1.
 func Alpha(c color.NRGBA, a float64) color.NRGBA {
 	c.A = uint8(math.Round(a * 255))
 	return c
-}
-
-// Mix returns the opaque colour of c over ground. The opacity a of c is between 0 and 1.
-func Mix(c, ground color.NRGBA, a float64) color.NRGBA {
-	over := func(x, y uint8) uint8 { return uint8(math.Round(float64(x)*a + float64(y)*(1-a))) }
-	return color.NRGBA{R: over(c.R, ground.R), G: over(c.G, ground.G), B: over(c.B, ground.B), A: 0xFF}
-}
-
-// On returns black or white: whichever has the higher contrast with the colour, at least 4.5.
-func On(c color.NRGBA) color.NRGBA {
-	black, white := RGB(0x000000), RGB(0xFFFFFF)
-	if Contrast(c, black) > Contrast(c, white) {
-		return black
-	}
-	return white
-}
-
-// Contrast returns the contrast of two opaque colours as WCAG 2 defines it, from 1 to 21.
-func Contrast(a, b color.NRGBA) float64 {
-	x, y := luminance(a), luminance(b)
-	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
-}
-
-func luminance(c color.NRGBA) float64 {
-	linear := func(v uint8) float64 {
-		x := float64(v) / 255
-		if x <= 0.04045 {
-			return x / 12.92
-		}
-		return math.Pow((x+0.055)/1.055, 2.4)
-	}
-	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
 }
 
 // snap returns the hex colour of the ink that differs from s by at most two per channel, else s.
