@@ -100,8 +100,8 @@ func (rp *replay) orphans() []Finding {
 // since, when the orphan first kept a client out. If so, the missing TTL is not to blame: a lock
 // that takes over keys without a TTL stores the end of the lease in the value, and clients waited
 // for that end. A place in a queue may be kept for longer than a lease, since a client may have to wait that
-// long: it is enough that others removed it. With a quorum above 1, takenInTime returns false: other keys of the lock may still
-// be there.
+// long: it is enough that others removed it. With a quorum above 1, takenInTime returns false: other keys
+// of the lock may still be there.
 func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 	until, ended := o.end()
 	return rp.Quorum() <= 1 && ended == account.WasTakenOver && (until-since < rp.Claims.Recovery || rp.onlyQueued(o.grants))
