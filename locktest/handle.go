@@ -59,18 +59,12 @@ func (h *handle) TryLock(ctx context.Context) (locks.Lease, error) {
 // lease returns what the holder knows of its lease: token, fencing token, deadline, and the channel
 // that reports a loss. A deadline in the time zone of Client.Now is of that clock, and one with a
 // monotonic reading is of time.Now, which has such readings outside of bubbles. For any other deadline
-// the options say which clock it is of. At a deadline of the monotonic clock a timer tells the holder, as
-// a service's own would; a deadline of Client.Now passes when the holder reads that clock.
+// the options say which clock it is of.
 func (h *handle) lease(held Held) locks.Lease {
 	l := locks.Lease{Token: held.Token, Fence: held.Fence, LostC: held.Lost}
 	if held.Until != nil {
 		l.Deadline = held.Until()
 		l.Monotonic = l.Deadline.Location() != wallZone && (h.monotonic || l.Deadline != l.Deadline.Round(0))
-	}
-	if l.Monotonic && !l.Deadline.IsZero() && l.LostC == nil {
-		over := make(chan struct{})
-		time.AfterFunc(time.Until(l.Deadline), func() { close(over) })
-		l.LostC = over
 	}
 	return l
 }

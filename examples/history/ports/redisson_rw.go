@@ -51,38 +51,38 @@ func (l redissonRW) subject() locktest.Subject {
 }
 
 func (l rwClient) read(ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error) {
-	return l.acquire(ctx, c, key, ttl, rwMode{l.acquireRead, l.releaseRead, l.renewRead})
+	return l.acquire(ctx, c, key, ttl, ttl, rwMode{l.acquireRead, l.releaseRead, l.renewRead})
 }
 
 func (l rwClient) write(ctx context.Context, c *locktest.Client, key string, ttl time.Duration) (locktest.Held, error) {
-	return l.acquire(ctx, c, key, ttl, rwMode{l.acquireWrite, l.releaseWrite, l.renewWrite})
+	return l.acquire(ctx, c, key, ttl, ttl, rwMode{l.acquireWrite, l.releaseWrite, l.renewWrite})
 }
 
 // rwMode has the three scripts with which readers, or writers, use the lock.
 type rwMode struct{ acquire, release, renew *redis.Script }
 
-// acquire makes one attempt. The holder's deadline is the end of the requested lease; with a
-// watchdog there is no deadline.
-func (l rwClient) acquire(ctx context.Context, c *locktest.Client, key string, ttl time.Duration, m rwMode) (locktest.Held, error) {
-	run := func(ctx context.Context, s *redis.Script) error {
-		return s.Run(ctx, l.rdb, []string{key}, ttl.Milliseconds(), l.owner).Err()
+// acquire makes one attempt, for a lease; an inner release sets it to ttl. The holder's deadline is the end
+// of the requested lease; with a watchdog there is no deadline.
+func (l rwClient) acquire(ctx context.Context, c *locktest.Client, key string, lease, ttl time.Duration, m rwMode) (locktest.Held, error) {
+	run := func(ctx context.Context, s *redis.Script, life time.Duration) error {
+		return s.Run(ctx, l.rdb, []string{key}, life.Milliseconds(), l.owner).Err()
 	}
-	until := time.Now().Add(ttl)
-	if err := run(ctx, m.acquire); !errors.Is(err, redis.Nil) {
+	until := time.Now().Add(lease)
+	if err := run(ctx, m.acquire, lease); !errors.Is(err, redis.Nil) {
 		return locktest.Held{}, unless(false, err, locktest.ErrBusy)
 	}
 	held, stop := locktest.Held{Token: l.owner}, func() {}
 	if m.renew == nil {
 		held.Until = func() time.Time { return until }
 	} else {
-		stop = every(c.Context, ttl/3, false, func(ctx context.Context) bool {
-			ok, err := did(m.renew.Run(ctx, l.rdb, []string{key}, ttl.Milliseconds(), l.owner).Int64())
+		stop = every(c.Context, lease/3, false, func(ctx context.Context) bool {
+			ok, err := did(m.renew.Run(ctx, l.rdb, []string{key}, lease.Milliseconds(), l.owner).Int64())
 			return ok && err == nil || err != nil && l.persists
 		})
 	}
 	held.Release = func(ctx context.Context) error {
 		stop()
-		err := run(ctx, m.release)
+		err := run(ctx, m.release, ttl)
 		if errors.Is(err, redis.Nil) {
 			return locktest.ErrNotHeld
 		}
