@@ -86,9 +86,6 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 			return fmt.Errorf("report %s: %w", t.Dir, err)
 		}
 	}
-	if err := s.Matrix.reportMinimals(ctx, s.Dir, sink); err != nil {
-		return err
-	}
 	if err := sink.Done(ctx, s); err != nil {
 		return fmt.Errorf("report the campaign: %w", err)
 	}

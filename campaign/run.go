@@ -373,11 +373,8 @@ func (r *run) finish(ctx context.Context) error {
 	return cmp.Or(r.err, err) // r.err came first and may have caused err: a full disk makes everything fail
 }
 
-// report hands the minimal trials and the matrix to the sink.
+// report hands the result to the sink.
 func (r *run) report(ctx context.Context) error {
-	if err := r.result.Matrix.reportMinimals(ctx, r.store.dir, r.sink); err != nil {
-		return err
-	}
 	if err := r.sink.Done(ctx, r.result); err != nil {
 		return fmt.Errorf("report the campaign: %w", err)
 	}

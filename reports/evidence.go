@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"sort"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
@@ -36,8 +35,7 @@ type pageData struct {
 // the page. It also collects the texts that many stories share: each stands in the page once.
 type evidence struct {
 	pageData
-	pages     [][]byte // porcupine's pages, by story; nil = no page
-	ranks     []int    // the rank of each story's verdict; 0 is the worst
+	ranks     []int // the rank of each story's verdict; 0 is the worst
 	prevented []sharedText
 	index     map[string]int // position of a text in prevented
 	sheet     *svg.Sheet     // the styles of the plots
@@ -103,10 +101,7 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 	if err != nil {
 		return err
 	}
-	stored, err := piece("stored", struct {
-		cellDetail
-		Picture bool
-	}{*c, len(d.Picture) > 0})
+	stored, err := piece("stored", *c)
 	if err != nil {
 		return err
 	}
@@ -129,7 +124,6 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 	c.Number = len(e.Stories)
 	e.Stories, e.Timelines = append(e.Stories, text), append(e.Timelines, drawn)
 	e.Entries, e.Stored = append(e.Entries, entries), append(e.Stored, stored)
-	e.pages = append(e.pages, d.Picture)
 	e.ranks = append(e.ranks, slices.IndexFunc(verdictWords, func(w wordText) bool { return w.Class == c.Class }))
 	return nil
 }
@@ -143,22 +137,21 @@ func piece(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
-// data returns the page's data and porcupine's pictures, each compressed; "" if there are none. If
-// they exceed budget, it leaves parts out, in this order: porcupine's pictures, then the commands
-// around the violations (both beginning with the mildest verdicts), then the largest timelines. The
-// stories always stay, even if they alone exceed budget.
-func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) {
+// data returns the page's data, compressed; "" if there are none. If they exceed budget, it leaves
+// parts out: first the commands around the violations, beginning with the mildest verdicts, then the
+// largest timelines. The stories always stay, even if they alone exceed budget.
+func (e *evidence) data(budget int) (packed template.HTML, err error) {
 	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
-		return "", "", nil
+		return "", nil
 	}
 	if packed, err = compressed(e.within(-1)); err != nil {
-		return "", "", err
+		return "", err
 	}
 	if len(packed) <= budget {
 		for worst := len(verdictWords); worst >= 0; worst-- {
 			more, err := compressed(e.within(worst))
 			if err != nil {
-				return "", "", err
+				return "", err
 			}
 			if len(more) <= budget {
 				packed = more
@@ -166,21 +159,35 @@ func (e *evidence) data(budget int) (packed, pictures template.HTML, err error) 
 			}
 		}
 	} else {
-		large := 1 + sort.Search(len(e.Timelines), func(n int) bool {
-			tried, wrong := compressed(e.without(n + 1))
-			err = cmp.Or(err, wrong)
-			return len(tried) <= budget
-		})
-		if packed, err = compressed(e.without(large)); err != nil {
-			return "", "", err
+		return e.fewer(len(packed), budget)
+	}
+	return packed, nil
+}
+
+// fewer returns the compressed data without the commands and without the largest timelines: it leaves out as few as the
+// budget allows. size is the compressed size with all timelines. Compressing is slow, so it guesses where the sizes
+// between two known ones lie: about where they would be if each timeline's share were equal.
+func (e *evidence) fewer(size, budget int) (template.HTML, error) {
+	least := len(e.Timelines) // the least number of timelines left out that is known to fit, if any does
+	packed, err := compressed(e.without(least))
+	if err != nil {
+		return "", err
+	}
+	most := 0 // the greatest number that does not fit
+	for least-most > 1 && len(packed) < budget {
+		guess := least - (least-most)*(budget-len(packed))/(size-len(packed))
+		guess = min(max(guess, most+1), least-1)
+		tried, err := compressed(e.without(guess))
+		if err != nil {
+			return "", err
+		}
+		if len(tried) <= budget {
+			least, packed = guess, tried
+		} else {
+			most, size = guess, len(tried)
 		}
 	}
-	kept, err := e.pictures(budget - len(packed))
-	if err != nil || len(kept.Middles) == 0 {
-		return packed, "", err
-	}
-	pictures, err = compressed(kept)
-	return packed, pictures, err
+	return packed, nil
 }
 
 // without returns less data: it omits the commands around the violations and the given number

@@ -173,19 +173,18 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 		text := base64.StdEncoding.EncodeToString(random)
 		e.Stories, e.Timelines = append(e.Stories, "story"), append(e.Timelines, "")
 		e.Entries, e.Stored = append(e.Entries, text), append(e.Stored, "")
-		e.pages = append(e.pages, []byte("<html>head "+text+" tail</html>"))
 		e.ranks = append(e.ranks, i%len(verdictWords))
 	}
 	for _, c := range []struct {
-		budget            int
-		entries, pictures int // minimum numbers that the page must have
-		all               bool
-	}{{1_000_000, 40, 40, true}, {250_000, 40, 1, false}, {120_000, 1, 0, false}, {1, 0, 0, false}} {
-		packed, drawn, err := e.data(c.budget)
+		budget  int
+		entries int // minimum number that the page must have
+		all     bool
+	}{{250_000, 40, true}, {120_000, 1, false}, {1, 0, false}} {
+		packed, err := e.data(c.budget)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(packed) + len(drawn); n > c.budget && c.budget > 1 {
+		if n := len(packed); n > c.budget && c.budget > 1 {
 			t.Errorf("budget %d: %d bytes", c.budget, n)
 		}
 		whole := pageDataOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(packed)+`</script>`))
@@ -195,17 +194,8 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 				entries++
 			}
 		}
-		kept, err := e.pictures(max(0, c.budget-len(packed)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := len(kept.Middles); entries < c.entries || n < c.pictures || (entries+n == 80) != c.all {
-			t.Errorf("budget %d: %d of 40 lists of commands, %d of 40 pictures", c.budget, entries, n)
-		}
-		for i, middle := range kept.Middles {
-			if got := kept.Head + middle + kept.Tail; got != string(e.pages[i]) {
-				t.Errorf("picture %d differs from porcupine's page", i)
-			}
+		if entries < c.entries || (entries == 40) != c.all {
+			t.Errorf("budget %d: %d of 40 lists of commands", c.budget, entries)
 		}
 	}
 }
@@ -219,10 +209,10 @@ func TestThePageLeavesOutItsLargestTimelines(t *testing.T) {
 		text := base64.StdEncoding.EncodeToString(random)
 		e.Stories, e.Timelines = append(e.Stories, "story"), append(e.Timelines, text)
 		e.Entries, e.Stored = append(e.Entries, "entries"), append(e.Stored, "stored")
-		e.pages, e.ranks = append(e.pages, nil), append(e.ranks, 0)
+		e.ranks = append(e.ranks, 0)
 	}
 	for budget, want := range map[int]int{200_000: 40, 80_000: 33, 40_000: 23, 1: 0} {
-		packed, _, err := e.data(budget)
+		packed, err := e.data(budget)
 		if err != nil {
 			t.Fatal(err)
 		}

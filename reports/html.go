@@ -94,7 +94,7 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if content.Evidence, content.Pictures, err = told.data(pageSize - len(plain)); err != nil {
+	if content.Evidence, err = told.data(pageSize - len(plain)); err != nil {
 		return nil, err
 	}
 	return content.write()
@@ -103,19 +103,19 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 // pageContent is the input of the page's template.
 type pageContent struct {
 	view
-	Rows               []pageRow
-	Project            string // the program's project and version
-	Answers            []adviceRow
-	Alike              []alike // the grouped answers, for print
-	TakenIf            []takenPick
-	Tested             []fact
-	Remedies           []sharedText
-	Style              template.CSS
-	Script             template.JS
-	Symbols            template.HTML // of all timelines
-	Evidence, Pictures template.HTML
-	UndecidedAdvice    string
-	RenewalWords       string
+	Rows            []pageRow
+	Project         string // the program's project and version
+	Answers         []adviceRow
+	Alike           []alike // the grouped answers, for print
+	TakenIf         []takenPick
+	Tested          []fact
+	Remedies        []sharedText
+	Style           template.CSS
+	Script          template.JS
+	Symbols         template.HTML // of all timelines
+	Evidence        template.HTML
+	UndecidedAdvice string
+	RenewalWords    string
 }
 
 func (c pageContent) write() ([]byte, error) {

@@ -26,7 +26,7 @@ func sampleResult(t *testing.T) result {
 	samples := map[string][]time.Duration{}
 	for _, s := range sampleTrials(t) {
 		f, _ := story.FocusOn(told(s.Trial, s.Evidence))
-		d, err := testGlossary.detail(s.Trial, f)
+		d, err := testGlossary.detail(s.Trial, f, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -209,16 +209,6 @@
     const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(plain).json();
   };
-  let pictures = null; // porcupine's pages, once they are asked for
-  const picture = async (place, number) => {
-    if (!one("pictures") || place.querySelector("iframe")) return;
-    pictures = pictures || unpack(one("pictures"));
-    const { head, tail, middles } = await pictures, middle = middles[number];
-    if (middle === undefined) return; // the page has no room for it
-    const frame = make("iframe", { title: "Porcupine's picture of the history", srcdoc: head + middle + tail });
-    frame.setAttribute("sandbox", "allow-scripts");
-    place.querySelector("p").replaceWith(frame);
-  };
   const draw = cell => {
     const number = cell.dataset.evidence, timeline = cell.querySelector(".timeline"), more = cell.querySelector(".more");
     if (!pageData || number === undefined || cell.dataset.drawn) return;
@@ -229,7 +219,6 @@
     else timeline.append(make("p", { className: "note", textContent: "This page has no room for the timeline: lockstorm check draws it, with --timeline timeline.svg." }));
     more.insertAdjacentHTML("afterbegin", pageData.entries[number]);
     more.insertAdjacentHTML("beforeend", pageData.stored[number]);
-    for (const place of all(".picture", more)) place.addEventListener("toggle", () => { if (place.open) picture(place, number); });
   };
   const show = data => {
     pageData = data;

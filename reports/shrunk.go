@@ -2,7 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"path"
@@ -153,28 +152,9 @@ func (r result) shrunkCount() string {
 	return text
 }
 
-// Minimal implements campaign.MinimalSink. It writes the story of a minimal trial into that trial's
-// folder, and the pictures as render does.
-func (s *sink) Minimal(_ context.Context, t trial.Result, e history.Evidence) error {
-	d, err := s.glossary.minimal(filepath.Join(s.dir, filepath.FromSlash(t.Dir)), path.Join(s.dir, t.Dir), false, t, e)
-	if err != nil {
-		return err
-	}
-	s.minimal[t.Dir] = d
-	return nil
-}
-
 // Minimal writes the pictures and the story of a minimal trial into its folder. The story
 // says what the trial was shrunk from.
 func Minimal(folder string, t trial.Result, e history.Evidence) error {
-	_, err := registries().minimal(folder, filepath.ToSlash(folder), true, t, e)
+	_, err := registries().render(folder, filepath.ToSlash(folder), originWords(t.Shrinking), layout{pictures: true}, t, e)
 	return err
-}
-
-func (g glossary) minimal(folder, name string, porcupine bool, t trial.Result, e history.Evidence) (detail, error) {
-	d, err := g.render(folder, name, originWords(t.Shrinking), false, porcupine, t, e)
-	if err != nil {
-		return d, fmt.Errorf("render %s: %w", name, err)
-	}
-	return d, nil
 }

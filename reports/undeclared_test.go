@@ -70,7 +70,7 @@ func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
 	}
 	for dir, x := range map[string]sampleTrial{s.Trial.Dir: s, bug.Trial.Dir: bug, cell.Minimal: bug} {
 		f, _ := story.FocusOn(told(x.Trial, x.Evidence))
-		d, err := testGlossary.detail(x.Trial, f)
+		d, err := testGlossary.detail(x.Trial, f, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,8 +42,6 @@ type detail struct {
 	// it leaves out.
 	Log     []story.LogLine
 	MoreLog int
-	// Picture is porcupine's page that shows the history.
-	Picture []byte
 	Kept    keptFiles
 }
 

@@ -148,7 +148,6 @@ func TestACellOpensItsEvidenceInPlace(t *testing.T) {
 		"a replay line with a hash":                       `/lockstorm replay .*--hash [0-9a-f]{16}/.test(document.querySelector(".panel pre").textContent)`,
 		"the store's lines after it":                      `[...document.querySelectorAll(".panel pre")].at(-1).textContent.includes("lockstorm check")`,
 		"commands, closed":                                `document.querySelectorAll(".panel .entries:not([open]) tr").length > 3`,
-		"porcupine's picture, closed":                     `document.querySelector(".panel .picture:not([open])") !== null`,
 		"a control that says it's open":                   `document.querySelector('.matrix a[aria-expanded="true"]').hash === "#set-nx-px--slow-work"`,
 		"the timeline's controls, on a line with borders": `(all => all.length > 2 && new Set(all.map(b => b.getBoundingClientRect().top)).size === 1 && all.every(b => getComputedStyle(b).borderTopWidth !== "0px"))([...document.querySelectorAll(".panel .timeline-tools button")])`,
 		"no copy further down":                            `document.querySelectorAll('[id="set-nx-px--slow-work"]').length === 1`,
@@ -157,8 +156,6 @@ func TestACellOpensItsEvidenceInPlace(t *testing.T) {
 			t.Errorf("the opened cell lacks %s", what)
 		}
 	}
-	x.run(`document.querySelector(".panel .picture").open = true`)
-	x.until(`document.querySelector(".panel iframe") !== null && document.querySelector(".panel iframe").srcdoc.includes("Partitions")`)
 	x.run(`document.querySelector('.matrix button[value="fenced--none"]').click()`)
 	x.until(`document.querySelector("#row-fenced + .panel") !== null`)
 	text := eval[string](x, `document.querySelector(".panel").textContent`)
