@@ -331,11 +331,21 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 		}
 	}
 	for _, t := range rp.keyWrites()[keyWriter{first.Key, first.Client}] {
-		if t.node == first.Node && first.End.At.Lo <= t.at && t.at < last.Fair.Lo && (t.op < 0 || rp.Operation(t.op).Invoke.F == history.FExtend) {
+		if t.node == first.Node && first.End.At.Lo <= t.at && t.at < last.Fair.Lo && rp.toKeep(t.op, first) {
 			return t.cmd, true
 		}
 	}
 	return 0, false
+}
+
+// toKeep reports whether a write of the grant's owner, in the operation op, was to keep the grant alive: one of a
+// watchdog or an extension, or an acquire of the lock by its holder.
+func (rp *replay) toKeep(op int, g *keyspace.Grant) bool {
+	if op < 0 {
+		return true
+	}
+	asked, h := rp.Operation(op).Invoke, rp.hold(g)
+	return asked.F == history.FExtend || asked.F == history.FAcquire && h != nil && h.From < asked.Time && asked.Time < h.To
 }
 
 // frozen reports whether a fault froze the client through the end of a lease. The lease ran from the

@@ -65,6 +65,14 @@ func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
 			s.hold(1500, 1600, 1, "t1")
 			s.give(1900, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: server-clock"}},
+		{"an inner acquire that finds its key gone, and whose release frees the lock", "reentrant-hash-watchdog", func(s *story) {
+			s.take(10, 0, "1", s.enter("owner-zero")...)
+			s.nodeClock(50, "n0", 60_000)
+			s.take(100, 0, "1", s.enter("owner-zero")...)
+			s.give(200, 0, "1", s.leave("owner-zero")...)
+			s.holdHash(1500, 1600, 1, "owner-one")
+			s.give(1700, 0, "nil", s.leave("owner-zero")...)
+		}, []string{"exclusion: server-clock"}},
 		{"a holder that would not have renewed either", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.fault(40, history.Invoke, 0)
