@@ -57,13 +57,13 @@ func (c Config) swarm(o *workloads.Options, renews bool) {
 	}
 }
 
-// pace varies how often clients ask for a busy lock in a drawn trial of the simulation: at every twentieth,
-// tenth, fifth or fourth of a lease, and never more often than Config.retry. Clients that ask often fill a trial with
-// refused attempts, above all with five nodes; clients that ask seldom leave time in which nobody asks. The
-// interval is a pure function of the trial's seed. Named schedules keep the shortest interval.
+// pace varies how often clients ask for a busy lock in a drawn trial of the simulation: from every twentieth to every
+// third of a lease, and never more often than Config.retry. Clients that ask often fill a trial with
+// refused attempts, above all with five nodes, so most trials draw the longer intervals; clients that ask seldom leave
+// time in which nobody asks. The interval is a pure function of the trial's seed. Named schedules keep the shortest interval.
 func (c Config) pace(o *workloads.Options) {
 	r := rand.New(rand.NewPCG(o.Seed, 0x9ace))
-	o.Retry = max(o.Retry, c.TTL/pick[time.Duration](r, 20, 10, 5, 4))
+	o.Retry = max(o.Retry, c.TTL/pick[time.Duration](r, 20, 10, 5, 5, 4, 4, 3, 3))
 }
 
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
