@@ -164,6 +164,9 @@ func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 		why.Age = really.Round(time.Millisecond)
 		return because(ServerClock, cmds, why), true
 	}
+	if r, lost := rp.prolongedInVain(first, at.Lo); lost {
+		return r, true
+	}
 	if r, lost := rp.putOffElsewhere(first, pos); lost {
 		return r, true
 	}

@@ -229,8 +229,8 @@ func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWr
 		if t.at > before {
 			break
 		}
-		if (t.node == g.Node || g.Copied && t.at <= rp.copiedAsOf(g)) && t.at >= g.At.Lo && rp.belongsTo(t, g) {
-			last, found = t, true
+		if t.lost > before && (t.node == g.Node || g.Copied && t.at <= rp.copiedAsOf(g)) && t.at >= g.At.Lo && rp.belongsTo(t, g) {
+			last, found = *t, true
 		}
 	}
 	return last, found
@@ -238,7 +238,7 @@ func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWr
 
 // belongsTo reports whether a change by the grant's owner belongs to the grant: it came from
 // the grant's acquire, from an extension, or from no operation.
-func (rp *replay) belongsTo(w keyWrite, g *keyspace.Grant) bool {
+func (rp *replay) belongsTo(w *keyWrite, g *keyspace.Grant) bool {
 	return w.op < 0 || w.op == g.Op || rp.Operation(w.op).Invoke.F == history.FExtend
 }
 
@@ -249,27 +249,56 @@ type keyWriter struct {
 }
 
 // keyWrite is one change of a key by a client: the node, the time, the place of the command
-// in the log, and the operation, which is -1 for none.
+// in the log, and the operation, which is -1 for none. lost is the time at which a restart gave the key
+// an older value back; Never = none did.
 type keyWrite struct {
-	node    string
-	at      time.Duration
-	cmd, op int
+	node     string
+	at, lost time.Duration
+	cmd, op  int
+	after    *history.KeyContent
 }
 
 // keyWrites returns, in order, the changes of each key by each client.
-func (rp *replay) keyWrites() map[keyWriter][]keyWrite {
-	if rp.writes == nil {
-		rp.writes = map[keyWriter][]keyWrite{}
-		for _, s := range rp.Steps {
-			if s.Cmd < 0 {
-				continue
+func (rp *replay) keyWrites() map[keyWriter][]*keyWrite {
+	if rp.writes != nil {
+		return rp.writes
+	}
+	rp.writes = map[keyWriter][]*keyWrite{}
+	onNode := map[[2]string][]*keyWrite{} // by node and key
+	for _, s := range rp.Steps {
+		k := rp.Evidence.Keys[s.Change]
+		here := [2]string{k.Node, string(k.Key)}
+		if s.Cmd >= 0 {
+			w := &keyWrite{k.Node, s.At.Lo, Never, s.Cmd, rp.Commands[s.Cmd].Op, k.After}
+			by := keyWriter{here[1], rp.Commands[s.Cmd].Client}
+			rp.writes[by], onNode[here] = append(rp.writes[by], w), append(onNode[here], w)
+			continue
+		}
+		if k.By != history.ByRestart || k.After == nil {
+			continue
+		}
+		for _, w := range slices.Backward(onNode[here]) {
+			if w.after.SameValue(k.After) {
+				break
 			}
-			k, c := rp.Evidence.Keys[s.Change], rp.Commands[s.Cmd]
-			by := keyWriter{string(k.Key), c.Client}
-			rp.writes[by] = append(rp.writes[by], keyWrite{k.Node, s.At.Lo, s.Cmd, c.Op})
+			w.lost = min(w.lost, s.At.Lo)
 		}
 	}
 	return rp.writes
+}
+
+// prolongedInVain explains a grant whose lease is over at that time only because the node lost, in a restart, the
+// command with which the owner had prolonged it.
+func (rp *replay) prolongedInVain(g *keyspace.Grant, at time.Duration) (reason, bool) {
+	for _, w := range slices.Backward(rp.keyWrites()[keyWriter{g.Key, g.Client}]) {
+		if w.node == g.Node && g.At.Lo <= w.at && w.lost <= at && at-w.at < rp.Claims.TTL-termSlack && rp.belongsTo(w, g) {
+			return because(ServerLostKey, []int{g.Cmd, w.cmd}, account.Fact{
+				What: account.ExtensionLost, Nodes: []string{g.Node}, Clients: []int{g.Client}, Command: rp.call(w.cmd),
+				At: w.at, Since: w.lost, Key: g.Key,
+			}), true
+		}
+	}
+	return reason{}, false
 }
 
 // gaveFirst reports whether the command at place pos gave the key of another client's grant its first TTL
