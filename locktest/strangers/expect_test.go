@@ -24,9 +24,6 @@ type promised struct {
 	// ends: under chaos, a clock jump may prolong a lease beyond the end of the trial. Then the
 	// verdict on liveness is unknown.
 	ends bool
-	// slow thins out the named schedules further, because the lock's trials take long: of the
-	// schedules that stride chooses, the test runs one in slow; 0 = all of them.
-	slow int
 	// secondTTL is a second lease time with which the lock is tried, such as 1.5 s; 0 = none.
 	secondTTL time.Duration
 	// varies: the library's own goroutines race, so that a trial may differ when it runs again. With -short, rows

@@ -87,7 +87,7 @@ func queues() []Stranger {
 			// A client may wait for a dead holder's key and then for each dead head.
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
 			bind:     fair(redis.NewScript(queueWithTimeouts))},
-		{ID: "fair-patient", Doc: "the same with a quarter of a lease; an attempt repeats its request until it is granted, at most 20 times, even after a lost answer", Right: true,
+		{ID: "fair-patient", Doc: "the same with a quarter of a lease; an attempt repeats its request until it is granted, at most 20 times, even after a lost answer, and counts its lease from the last request",
 			promises: func(c *history.Claims, _ int) { c.Recovery = 3 * c.TTL },
 			bind:     fairPatient},
 		{ID: "handed-over", Doc: "the release passes the lock to the head of a queue; a late release gives away the same client's next lease",

@@ -21,24 +21,18 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// The test runs all random trials and every trial that the table names. Of the other named
-// schedules it runs one in four (stride); with -all it runs all of them. With -short it runs the trials that
+// The test runs every named schedule and all random trials. With -short it runs the trials that
 // the table names, those that the list trials.txt names for the other rows of the table, and of the random
 // ones those of one seed under a twelfth of the faults. To look at one trial:
 //
 //	go test ./locktest/strangers -run /watch-multi$ -fault delay -schedule release.n0.2.before-1of2 -v
 var (
-	everything = flag.Bool("all", false, "run all named schedules, not only a sample")
-	fault      = flag.String("fault", "", "run only the trials of these faults, separated by commas")
-	schedule   = flag.String("schedule", "", "run only this named schedule, or only the random trial SEED/NUMBER, for example 7/0, and print the findings")
-	evidence   = flag.String("evidence", "", "write the history and the commands of the trials to this folder")
-	also       = flag.String("also", "", "also try these recipes of this project, separated by commas, for comparison; no verdict on them is expected")
-	tableFile  = flag.String("table", "", "write to this file what each lock showed under each fault")
+	fault     = flag.String("fault", "", "run only the trials of these faults, separated by commas")
+	schedule  = flag.String("schedule", "", "run only this named schedule, or only the random trial SEED/NUMBER, for example 7/0, and print the findings")
+	evidence  = flag.String("evidence", "", "write the history and the commands of the trials to this folder")
+	also      = flag.String("also", "", "also try these recipes of this project, separated by commas, for comparison; no verdict on them is expected")
+	tableFile = flag.String("table", "", "write to this file what each lock showed under each fault")
 )
-
-// stride thins out the named schedules: of those that the table does not name, the test runs one in
-// stride.
-const stride = 4
 
 // seeds lists the campaign seeds of the random trials.
 var seeds = []uint64{1, 7}
@@ -223,19 +217,15 @@ func planned(ctx context.Context, bed *sim.Testbed, config campaign.Config) ([]t
 	return specs, nil
 }
 
-// chooses reports whether a trial is to run: the flags -schedule, -all and -short, stride, and the
+// chooses reports whether a trial is to run: the flags -schedule and -short, and the
 // trials that the table and the list name decide.
 func (s subject) chooses(t seeded) bool {
 	switch {
 	case *schedule != "":
 		return t.number() == *schedule
-	case *everything:
+	case !testing.Short() || listed[s.line(t)]:
 		return true
-	case testing.Short():
-		if listed[s.line(t)] || t.Schedule == "" && t.seed == seeds[0] && crc32.ChecksumIEEE([]byte(t.Lock+t.Fault))%12 == 0 {
-			return true
-		}
-	case t.Schedule == "" || t.Trial%(stride*max(1, s.slow)) == 0:
+	case t.Schedule == "" && t.seed == seeds[0] && crc32.ChecksumIEEE([]byte(t.Lock+t.Fault))%12 == 0:
 		return true
 	}
 	return slices.ContainsFunc(s.rows, func(r row) bool { return r.schedule != "" && r.names(t) })

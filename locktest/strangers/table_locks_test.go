@@ -125,8 +125,12 @@ var table = map[string]promised{
 		rows:    []row{blocks("client-crash", checker.NoExpiry).in("mutex", "acquire.n0.1.sent-2of3"), finds("client-pause", "exclusion", checker.LeaseOutlived)},
 	},
 	"fair-timeouts": plain(),
-	"fair-patient":  plain(),
-	"handed-over":   {allowed: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)), rows: requiredLimits()},
+	// An answer that says again what an earlier one, which was lost, has said does not begin the lease anew.
+	"fair-patient": {
+		allowed: all(limits(), mistaken([]string{"delay"}, checker.LeaseOutlived, beliefs...)),
+		rows:    append(requiredLimits(), finds("delay", "exclusion", checker.LeaseOutlived).in("mutex", "acquire.n0.3.before.reply-1of2")),
+	},
+	"handed-over": {allowed: all(limits(), mistaken([]string{"delay"}, checker.LateCommand, beliefs...)), rows: requiredLimits()},
 
 	"fence-before-lock": {
 		allowed: all(fenced(), wrong(checker.FenceRegressed, "fencing")),
@@ -199,7 +203,6 @@ var table = map[string]promised{
 		// The library notices an unanswered renewal half a lease too late. It notices a
 		// lost connection, such as after a promotion, at once.
 		allowed: all(limits(), renewed("client-pause", "node-pause", "partition", "partition-requests", "partition-replies", "delay", "lost-reply", "split-brain")),
-		slow:    6,
 		varies:  true, // several goroutines of the library send commands
 		rows: append(slices.DeleteFunc(requiredLimits(), func(r row) bool { return r.fault == "failover" }),
 			finds("partition", "exclusion", checker.RenewalFailed).in("mutex", "read.n0.1.before-2of3")),

@@ -48,9 +48,11 @@ func overwritingTable() map[string]promised {
 			rows: rows(everywhere("ownership", checker.ForeignRenewal),
 				[]row{blocks("client-crash", checker.ForeignRenewal), blocks("lost-reply", checker.ForeignRenewal)}),
 		},
-		"renamed":       plain(),
-		"reaped":        plain(),
-		"field-renewed": {allowed: all(limits(), renewed(cutting...)), rows: requiredLimits()},
+		"renamed": plain(),
+		"reaped":  plain(),
+		// The node forgets a renewal, not the grant.
+		"field-renewed": {allowed: all(limits(), renewed(cutting...)), rows: append(requiredLimits(),
+			finds("node-restart", "exclusion", checker.ServerLostKey).in("two-locks", "release.n0.1.replied.undone-1of2"))},
 		"field-forgotten": {
 			ends: true,
 			allowed: all(limits(), renewed(cutting...), wrong(checker.Race, "exclusion", "resource", "ownership"),
