@@ -67,7 +67,7 @@ type replay struct {
 	lastRan         map[int]int                            // see lastOf
 	recorded        map[keyspace.KeyPlace]bool             // see records
 	indistinctCache *indistinctGrants                      // see indistinct
-	writes          map[keyWriter][]*keyWrite               // see keyWrites
+	writes          map[keyWriter][]*keyWrite              // see keyWrites
 	copies          map[*keyspace.Grant]time.Duration      // see copiedAsOf
 	asking          map[evidence.Owner][]evidence.Interval // see asks
 	waiting         map[string]bool                        // see waitingKeys
