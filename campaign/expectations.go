@@ -36,10 +36,10 @@ func unexpected(trials []trial.Result) []Discrepancy {
 
 // newFacts lists the flaws that the corpus does not have in their cells: each once, with the first
 // trial that showed it.
-func newFacts(trials []trial.Result) (all []Discrepancy) {
+func newFacts(info Info, trials []trial.Result) (all []Discrepancy) {
 	for _, t := range trials {
 		for _, f := range t.New {
-			d := Discrepancy{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
+			d := Discrepancy{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir, Replay: replay(info, t)}
 			if !slices.ContainsFunc(all, func(o Discrepancy) bool { return compareDiscrepancies(o, d) == 0 }) {
 				all = append(all, d)
 			}

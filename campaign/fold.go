@@ -60,7 +60,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 	}
 	m.Interrupted = info.Interrupted || m.Finished < m.Planned
 	m.Unexpected, m.Doubtful = unexpected(trials), doubts(trials)
-	m.New, m.Lost, m.Changed = newFacts(trials), lostFacts(trials), changedRecipes(trials)
+	m.New, m.Lost, m.Changed = newFacts(info, trials), lostFacts(trials), changedRecipes(trials)
 	if !m.Shard.Part() { // another shard may show a flaw that this one misses
 		m.Missed = missed(info, trials)
 	}

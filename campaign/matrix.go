@@ -125,6 +125,8 @@ type Discrepancy struct {
 	Oracle string `json:"oracle"`
 	Cause  string `json:"cause"`
 	Dir    string `json:"dir,omitempty"` // folder of the stored trial, relative to the campaign; "" for a missed flaw
+	// Replay is the command line that runs the trial again, of a flaw that the corpus does not have.
+	Replay string `json:"replay,omitempty"`
 	// Hidden: the flaw may be missed only because trials are undecided, due to a stall of
 	// the harness, an election that no fault provoked, or an unseen reply. Never set where
 	// trials are deterministic.

@@ -315,7 +315,10 @@ func (i Info) CorpusLines() (lines []string) {
 		lines = append(lines, fmt.Sprintf("of the corpus: %s; beside it %d other named %s, and %d trials drawn by seed %d. Left out: %d named %s, and drawn trials of cells whose verdict is known; --thorough runs all",
 			chosen, unlisted, wording.Plural(unlisted, "schedule"), drawn, i.Config.Seed, skipped, wording.Plural(skipped, "schedule")))
 	}
-	if i.Adapted {
+	switch {
+	case i.Adapted && skipped+taken == 0:
+		lines = append(lines, "the options are not the defaults: every named schedule ran, and no fact of the corpus was expected")
+	case i.Adapted:
 		usual := DefaultConfig()
 		usual.Faults = i.Config.Faults
 		lines = append(lines, "the options are not the defaults: named schedules of the corpus were planned anew, its drawn trials were left out, and its facts were not expected",

@@ -342,13 +342,23 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 }
 
 // toKeep reports whether a write of the grant's owner, in the operation op, was to keep the grant alive: one of a
-// watchdog or an extension, or an acquire of the lock by its holder.
+// watchdog or an extension, or an acquire by the lock's holder whose own release then removed the key. An acquire
+// whose key ends in another way has begun a lease of its own.
 func (rp *replay) toKeep(op int, g *keyspace.Grant) bool {
 	if op < 0 {
 		return true
 	}
 	asked, h := rp.Operation(op).Invoke, rp.hold(g)
-	return asked.F == history.FExtend || asked.F == history.FAcquire && h != nil && h.From < asked.Time && asked.Time < h.To
+	if asked.F != history.FAcquire || h == nil || asked.Time <= h.From || h.To <= asked.Time {
+		return asked.F == history.FExtend
+	}
+	return slices.ContainsFunc(rp.Of(op), func(inner *keyspace.Grant) bool {
+		if inner.Key != g.Key || inner.Node != g.Node || inner.End == nil || inner.End.Cmd < 0 {
+			return false
+		}
+		by := rp.Commands[inner.End.Cmd]
+		return by.Client == g.Client && by.Op >= 0 && rp.Operation(by.Op).Invoke.F == history.FRelease
+	})
 }
 
 // frozen reports whether a fault froze the client through the end of a lease. The lease ran from the

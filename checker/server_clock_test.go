@@ -73,6 +73,14 @@ func TestANodesClockThatJumpsForwardEndsLeases(t *testing.T) {
 			s.holdHash(1500, 1600, 1, "owner-one")
 			s.give(1700, 0, "nil", s.leave("owner-zero")...)
 		}, []string{"exclusion: server-clock"}},
+		{"an inner acquire that finds its key gone, and begins a lease that nobody renews", "set-nx-px-watchdog", func(s *story) {
+			s.take(10, 0, "OK", setPX("t0")...)
+			s.nodeClock(50, "n0", 60_000)
+			s.take(100, 0, "OK", setPX("t0")...)
+			s.hold(1500, 1600, 1, "t1")
+			s.give(1700, 0, "0", s.cad("t0")...)
+			s.give(1720, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: renewal-failed"}},
 		{"a holder that would not have renewed either", "set-nx-px-watchdog", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.fault(40, history.Invoke, 0)

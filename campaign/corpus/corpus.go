@@ -119,7 +119,7 @@ func Read(dir fs.FS) (List, error) {
 				return nil, input.Errorf("corpus %s: a trial of %s in the list of %s", l.at, l.Lock, list)
 			}
 			if first, twice := seen[l.Key()]; twice {
-				return nil, input.Errorf("corpus %s: %s is already in %s: expected each trial once", l.at, l.Title(), first)
+				return nil, input.Errorf("corpus %s: %s is already in %s: expected each trial once; "+anew, l.at, l.Title(), first, l.Lock)
 			}
 			seen[l.Key()] = l.at
 			all = append(all, l)
@@ -133,7 +133,7 @@ func (l *Line) parse(text []byte) error {
 	err := decode(text, l)
 	switch {
 	case err != nil:
-		return input.Errorf("corpus %s: expected a trial as a line of JSON: %w", l.at, err)
+		return input.Errorf("corpus %s: expected a trial as a line of JSON: %w; "+anew, l.at, err, strings.SplitN(l.at, ".jsonl", 2)[0])
 	case l.Lock == "" || l.Fault == "" || l.Workload == "":
 		return input.Errorf("corpus %s: expected the names of a lock, a fault and a workload", l.at)
 	case l.Schedule != "" && (l.Seed != 0 || l.Trial != 0):
@@ -149,6 +149,9 @@ func (l *Line) parse(text []byte) error {
 	}
 	return nil
 }
+
+// anew ends an error about a line: it names the command that writes a recipe's list anew.
+const anew = "lockstorm corpus make --locks %s writes the list anew"
 
 // MostDrawn is the maximum of Line.Draw.
 const MostDrawn = 900
