@@ -27,17 +27,18 @@ import (
 // details writes the pages of the stored violated trials that the report names, and returns what it shows of
 // them, by folder: first the cells' minimal trials, then the trials as they ran.
 func (s *sink) details(ctx context.Context, r result) (map[string]detail, error) {
-	minimals, shown := map[string]trial.Result{}, map[string]bool{}
+	var minimals []trial.Result
+	shown := map[string]bool{}
 	for _, c := range r.Matrix.Cells {
 		shown[c.Dir] = true
 		if c.Minimal != "" {
-			minimals[c.Minimal] = trial.Result{Dir: c.Minimal}
+			minimals = append(minimals, trial.Result{Dir: c.Minimal})
 		}
 	}
 	for _, u := range r.Matrix.Unexpected {
 		shown[u.Dir] = true
 	}
-	small, err := each(ctx, slices.Collect(maps.Values(minimals)), s.minimal)
+	small, err := each(ctx, minimals, s.minimal)
 	if err != nil {
 		return nil, err
 	}

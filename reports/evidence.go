@@ -117,7 +117,8 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 	drawn := c.Drawn
 	if c.Undeclared() {
 		c.Plain, c.PlainStored, text, stored = template.HTML(text), template.HTML(stored), "", ""
-		if e.plain -= len(drawn); e.plain > 0 {
+		if len(drawn) <= e.plain {
+			e.plain -= len(drawn)
 			c.PlainDrawn, drawn = template.HTML(drawn), ""
 		}
 	}
@@ -165,8 +166,8 @@ func (e *evidence) data(budget int) (packed template.HTML, err error) {
 }
 
 // fewer returns the compressed data without the commands and without the largest timelines: it leaves out as few as the
-// budget allows. size is the compressed size with all timelines. Compressing is slow, so it guesses where the sizes
-// between two known ones lie: about where they would be if each timeline's share were equal.
+// budget allows. size is the compressed size with all timelines. Compressing is slow, so every second number that it
+// tries is a guess: the right one, if each timeline's share were equal. The others halve what is left.
 func (e *evidence) fewer(size, budget int) (template.HTML, error) {
 	least := len(e.Timelines) // the least number of timelines left out that is known to fit, if any does
 	packed, err := compressed(e.without(least))
@@ -174,8 +175,11 @@ func (e *evidence) fewer(size, budget int) (template.HTML, error) {
 		return "", err
 	}
 	most := 0 // the greatest number that does not fit
-	for least-most > 1 && len(packed) < budget {
-		guess := least - (least-most)*(budget-len(packed))/(size-len(packed))
+	for n := 0; least-most > 1 && len(packed) < budget; n++ {
+		guess := (least + most) / 2
+		if n%2 == 0 {
+			guess = least - (least-most)*(budget-len(packed))/(size-len(packed))
+		}
 		guess = min(max(guess, most+1), least-1)
 		tried, err := compressed(e.without(guess))
 		if err != nil {

@@ -90,6 +90,7 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 		Style: template.CSS(pageStyle + timeline.Style + told.sheet.Rules()), Script: cdata(timeline.Script + pageScript),
 		Symbols: template.HTML(symbols), UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
 	}
+	content.Evidence = " " // the page's size counts what stands around the evidence
 	plain, err := content.write()
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ const (
 // recipes best first, flaws worst first. It names what it leaves out.
 func summaryReport(r result) []byte {
 	v := newView(r)
-	head := summaryHead(v)
+	head := summaryHead(v, r.corpusWords())
 	_, faults := plots.CellAxes(r.Matrix)
 	answers := r.adviceRows(v.Rows, faults)
 	sections := append([]boundedSection{summaryAnswers(r, answers), summaryMatrix(v, answers), r.undeclaredSection(v)}, summaryLists(v)...)
@@ -57,7 +57,7 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len(cut)], "") + cut
 }
 
-func summaryHead(v view) string {
+func summaryHead(v view, corpus string) string {
 	var b strings.Builder
 	b.WriteString("# Lockstorm report\n\n")
 	if v.Interrupted != "" {
@@ -74,6 +74,9 @@ func summaryHead(v view) string {
 	}
 	writeFacts(&b, facts)
 	fmt.Fprintf(&b, "%d trials, %d with a violation.\n\n", v.TrialCount, v.ViolationCount)
+	if corpus != "" {
+		fmt.Fprintf(&b, "%s\n\n", clip(wording.Escape(wording.Sentence(corpus)), mostLine))
+	}
 	if v.Stalls != "" {
 		fmt.Fprintf(&b, "%s\n\n", wording.Sentence(v.Stalls))
 	}

@@ -101,7 +101,7 @@ func TestChosenTrialsShowEveryFact(t *testing.T) {
 		}
 		for _, l := range list {
 			needed := func(text string) bool {
-				return shown[of(l.Lock, l.Fault, text)] == 1 || l.Seed == 0
+				return shown[of(l.Lock, l.Fault, text)] == 1
 			}
 			if !slices.ContainsFunc(l.For, needed) {
 				t.Fatalf("%s could be left out", l.Title())

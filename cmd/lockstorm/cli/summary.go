@@ -64,6 +64,7 @@ func (a *app) corpusFacts(w io.Writer, s campaign.Stored) {
 				known = ", which the recipe does not declare"
 			}
 			a.say(w, "  %s under %s: %s by %s%s%s", d.Lock, d.Fault, d.Oracle, d.Cause, known, at(s.Dir, d.Dir))
+			a.say(w, "    %s", wording.As(d.Replay, a.program))
 		}
 		more(n)
 	}
