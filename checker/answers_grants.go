@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // neededKeys returns, for each lock and mode, the keys that every successful acquire has grants in.
@@ -153,7 +154,7 @@ func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 		if c.Sent < g.Until() && rp.Reaches(pos, g.Key) && !rp.asksAgain(pos, g) {
 			return true
 		}
-		if next < 0 && c.Sent > p.Complete.Time && !handshakes[rp.bare(pos)] {
+		if next < 0 && c.Sent > p.Complete.Time && !resp.Of(c.Args).Is(resp.Handshake) {
 			next = pos
 		}
 	}
@@ -178,7 +179,7 @@ func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 		if c.Sent <= made.Sent {
 			dialled = max(dialled, c.Conn)
 		}
-		used[c.Conn] = used[c.Conn] || !handshakes[rp.bare(pos)]
+		used[c.Conn] = used[c.Conn] || !resp.Of(c.Args).Is(resp.Handshake)
 		busy[c.Conn] = busy[c.Conn] || pos != next && (c.Replied == 0 || c.Replied > made.Sent)
 	}
 	for conn := dialled + 1; conn <= last.Conn; conn++ {
@@ -189,18 +190,14 @@ func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 	return last.Conn <= dialled && last.Conn != made.Conn && busy[last.Conn]
 }
 
-// handshakes are commands that client libraries send over a new connection, before the client's own
-// commands.
-var handshakes = map[string]bool{"HELLO": true, "AUTH": true, "SELECT": true, "CLIENT": true, "PING": true, "READONLY": true, "COMMAND": true, "CLUSTER": true}
-
 // asksAgain reports whether the command at place pos certainly removes no grant. That is certain in two
 // cases:
 //
-//   - The command only reads, or only sets an expiry.
+//   - The command changes no key, or only sets an expiry.
 //   - The command is of the same kind as the command that made g, and no command of that kind ever removed
 //     a grant.
 func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
-	if name := rp.bare(pos); keyspace.ReadOnly(name) || removeNothing[name] || rp.prolongs(pos, g) {
+	if resp.Of(rp.Commands[pos].Args).Is(resp.ReadOnly|resp.Inert) || rp.prolongs(pos, g) {
 		return true
 	}
 	if !rp.alike(pos, g.Cmd) || !onlyCreates(rp.Commands[pos].Args) && rp.mayOverwrite(pos, g) {
@@ -213,16 +210,7 @@ func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
 
 // onlyCreates reports whether the command changes no key or field that exists.
 func onlyCreates(args []history.Bytes) bool {
-	if len(args) == 0 {
-		return false
-	}
-	switch strings.ToUpper(string(args[0])) {
-	case "SETNX", "HSETNX":
-		return true
-	case "SET":
-		return variant(args) == "NX"
-	}
-	return false
+	return resp.Of(args).Is(resp.Creates) || resp.Name(args) == "SET" && variant(args) == "NX"
 }
 
 // mayOverwrite reports whether the command at place pos, which is like the one that made the grant, may have
@@ -232,15 +220,12 @@ func (rp *replay) mayOverwrite(pos int, g *keyspace.Grant) bool {
 	return len(rp.Effects[pos]) > 0 || !c.Ran() && !slices.Equal(c.Args, rp.Commands[g.Cmd].Args)
 }
 
-// removeNothing are commands that remove nothing from a key, although Redis does not flag them as read-only.
-var removeNothing = map[string]bool{"PERSIST": true, "WATCH": true, "UNWATCH": true, "WAIT": true, "WAITAOF": true}
-
 // prolongs reports whether the command sets a time to live that does not end the grant earlier, or leaves
 // the time to live as it is. EXPIRE with a time that is not positive deletes the key (Redis, "EXPIRE"), and
 // a very short time is as good as that.
 func (rp *replay) prolongs(pos int, g *keyspace.Grant) bool {
 	c := &rp.Commands[pos]
-	life, ok := newLife(rp.bare(pos), c.Args)
+	life, ok := newLife(resp.Name(c.Args), c.Args)
 	if !ok || life == unchangedLife {
 		return ok
 	}
@@ -254,7 +239,7 @@ func (rp *replay) prolongs(pos int, g *keyspace.Grant) bool {
 // the key live for ever.
 const unchangedLife = time.Duration(math.MaxInt64)
 
-// newLife returns the time to live, above 0, that EXPIRE, PEXPIRE or GETEX sets, or unchangedLife. It
+// newLife returns the time to live, above 0, that EXPIRE, PEXPIRE, GETEX or PERSIST sets, or unchangedLife. It
 // returns false for other commands, for an expiry at a time of day (EXAT, PXAT), and for an argument that
 // is not a positive number or is too large.
 func newLife(name string, args []history.Bytes) (time.Duration, bool) {
@@ -262,7 +247,7 @@ func newLife(name string, args []history.Bytes) (time.Duration, bool) {
 	switch {
 	case (name == "EXPIRE" || name == "PEXPIRE") && len(args) >= 3:
 		n = string(args[2])
-	case name == "GETEX" && len(args) == 2:
+	case name == "PERSIST" || name == "GETEX" && len(args) == 2:
 		return unchangedLife, true
 	case name == "GETEX" && len(args) == 3 && strings.EqualFold(string(args[2]), "PERSIST"):
 		return unchangedLife, true
@@ -292,7 +277,7 @@ func (rp *replay) alike(a, b int) bool {
 	if scriptA || scriptB {
 		return scriptA && scriptB && shaA == shaB
 	}
-	return rp.bare(a) == rp.bare(b) && variant(rp.Commands[a].Args) == variant(rp.Commands[b].Args)
+	return resp.Name(rp.Commands[a].Args) == resp.Name(rp.Commands[b].Args) && variant(rp.Commands[a].Args) == variant(rp.Commands[b].Args)
 }
 
 // variant tells apart what commands of one name do: the function of FCALL, whether INCRBY, DECRBY, HINCRBY
@@ -322,14 +307,6 @@ func variant(args []history.Bytes) string {
 func sign(n history.Bytes) string {
 	if strings.HasPrefix(string(n), "-") {
 		return "-"
-	}
-	return ""
-}
-
-// bare returns the name of a command, in capitals; "" if it has none.
-func (rp *replay) bare(pos int) string {
-	if args := rp.Commands[pos].Args; len(args) > 0 {
-		return strings.ToUpper(string(args[0]))
 	}
 	return ""
 }

@@ -2,12 +2,12 @@ package checker
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // unrenewed explains why the renewals of the owner's watchdog did not keep the first grant alive; last is
@@ -119,7 +119,7 @@ func (rp *replay) renewals() []int {
 		if len(c.Args) < 2 {
 			continue
 		}
-		d := deeds{prolongs: expires[strings.ToUpper(string(c.Args[0]))]}
+		d := deeds{prolongs: resp.Of(c.Args).Is(resp.Expires)}
 		if sha, ok := c.Script(); ok {
 			d = does[sha]
 			kept := c.Op < 0 || rp.Operation(c.Op).Invoke.F == history.FExtend
@@ -133,8 +133,6 @@ func (rp *replay) renewals() []int {
 	}
 	return rp.renewing
 }
-
-var expires = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true}
 
 // deeds are the observed effects of a command on keys.
 type deeds struct {

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // event records an event of the nemesis that oracles must know about, such as history.FNodeDown.
@@ -56,19 +56,17 @@ func momentOf(h testbed.Hit) history.Moment {
 	return at
 }
 
-// commandAndKey returns a command's name and its first key; each is "" if missing.
+// commandAndKey returns a command's name and its first key, or its first argument if it has no keys; each is
+// "" if missing.
 func commandAndKey(c history.Command) (name string, key history.Bytes) {
 	if len(c.Args) == 0 {
 		return "", ""
 	}
-	name, at := strings.ToUpper(string(c.Args[0])), 1
-	if name == "EVAL" || name == "EVALSHA" {
-		at = 3
-	}
-	if at < len(c.Args) {
+	is := resp.Of(c.Args)
+	if at := cmp.Or(is.First, is.NumKeys+1); at < len(c.Args) {
 		key = c.Args[at]
 	}
-	return name, key
+	return resp.Name(c.Args), key
 }
 
 // clients returns the clients that the action strikes. These are its Others, except the action's own

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // family is the beginning of the prefixes of all trials. An ACL user for trials must be
@@ -50,19 +51,19 @@ func (g *guard) confine(args []history.Bytes) ([]string, error) {
 		all[i] = string(a)
 	}
 	name := strings.ToUpper(all[0])
-	r, known := rules[name]
-	if !known {
+	if !sent(name) {
 		return nil, fmt.Errorf("%.40q: %w: it may touch other keys than the trial's", all[0], errRefused)
 	}
-	if r.confine != nil {
-		confined, err := r.confine(g, all)
+	if confine := confiners[name]; confine != nil {
+		confined, err := confine(g, all)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w: %w", name, errRefused, err)
 		}
 		return confined, nil
 	}
-	for _, i := range r.places(len(all)) {
-		all[i] = g.own(all[i], !r.channels)
+	c := resp.Lookup(name)
+	for _, i := range c.Places(len(all)) {
+		all[i] = g.own(all[i], !c.Is(resp.Channels))
 	}
 	return all, nil
 }

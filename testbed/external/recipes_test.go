@@ -19,6 +19,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -193,18 +194,18 @@ func confined(line string) error {
 		args = append(args, quoted)
 	}
 	name := strings.ToUpper(args[0])
-	r, known := rules[name]
+	c := *resp.Lookup(name)
 	switch {
 	case slices.Contains([]string{"KEYS", "DUMP", "MONITOR", "AUTH", "SELECT"}, name):
 		return nil // the test's own commands, and those of a login
-	case !known:
+	case !sent(name):
 		return fmt.Errorf("%s ran", line)
 	case strings.HasPrefix(name, "EVAL"):
 		var n int
 		fmt.Sscan(args[2], &n)
-		r = rule{first: 3, last: 2 + n, step: 1}
+		c.First, c.Last, c.Step = 3, 2+n, 1
 	}
-	for _, i := range r.places(len(args)) {
+	for _, i := range c.Places(len(args)) {
 		if !strings.HasPrefix(args[i], family) {
 			return fmt.Errorf("%s touches %s", line, args[i])
 		}

@@ -144,12 +144,12 @@ func (s *luaScript) checkCall(args []ast.Expr) error {
 	if name == "" {
 		return errors.New("a script that calls a command whose name does not stand in the call")
 	}
-	r, known := rules[name]
-	if !known || !r.bare && r.first == 0 {
+	c := resp.Lookup(name)
+	if !keyless[name] && !c.Confined() {
 		return fmt.Errorf("a script that calls %q", name)
 	}
 	for i := range args {
-		if r.mayName(i, args) && !s.own(args[i]) && !s.ownTable(spread(args[i], "unpack")) {
+		if mayName(c, i, args) && !s.own(args[i]) && !s.ownTable(spread(args[i], "unpack")) {
 			return fmt.Errorf("a script that calls %s on a name that is not made of KEYS", name)
 		}
 	}
@@ -158,18 +158,18 @@ func (s *luaScript) checkCall(args []ast.Expr) error {
 
 // mayName reports whether the i-th argument of a call is a key or channel, or may expand to
 // several arguments that include one.
-func (r rule) mayName(i int, args []ast.Expr) bool {
+func mayName(c *resp.Command, i int, args []ast.Expr) bool {
 	end := len(args) - 1
 	if !many(args[end]) {
-		return slices.Contains(r.places(len(args)), i)
+		return slices.Contains(c.Places(len(args)), i)
 	}
 	switch {
-	case r.first == 0 || i < r.first || r.last > 0 && i > r.last:
+	case c.First == 0 || i < c.First || c.Last > 0 && i > c.Last:
 		return false
 	case i == end:
 		return true
 	default:
-		return (i-r.first)%r.step == 0
+		return (i-c.First)%c.Step == 0
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/testbed/live/look"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
@@ -107,54 +106,15 @@ func (o *observer) open() []*effect {
 	return open
 }
 
-// harmlessCommands change no key, but Redis does not flag them as read-only.
-var harmlessCommands = map[string]bool{
-	"SCRIPT": true, "MULTI": true, "DISCARD": true, "WATCH": true, "UNWATCH": true, "WAIT": true, "WAITAOF": true,
-	"PUBLISH": true, "SPUBLISH": true, "PUBSUB": true, "TIME": true, "ECHO": true, "INFO": true, "ROLE": true,
-}
-
-// confinedCommands change only keys among their arguments.
-var confinedCommands = map[string]bool{
-	"SET": true, "SETNX": true, "SETEX": true, "PSETEX": true, "GETSET": true, "GETDEL": true, "GETEX": true, "APPEND": true,
-	"INCR": true, "INCRBY": true, "DECR": true, "DECRBY": true, "DEL": true, "UNLINK": true, "RENAME": true, "RENAMENX": true,
-	"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true, "PERSIST": true,
-	"HSET": true, "HSETNX": true, "HMSET": true, "HDEL": true, "HINCRBY": true,
-	"LPUSH": true, "RPUSH": true, "LPOP": true, "RPOP": true, "LREM": true, "LTRIM": true,
-	"SADD": true, "SREM": true, "SPOP": true,
-	"ZADD": true, "ZREM": true, "ZINCRBY": true, "ZREMRANGEBYSCORE": true, "ZREMRANGEBYRANK": true, "ZPOPMIN": true,
-}
-
-func confined(args []history.Bytes) bool { return confinedCommands[resp.Name(args)] }
-
-// harmless reports whether the command certainly changes no key.
-func harmless(args []history.Bytes) bool {
-	name := resp.Name(args)
-	return keyspace.ReadOnly(name) || harmlessCommands[name] || !resp.Counts(args) && name != "CLUSTER"
-}
-
-// likely guesses from a command's arguments which keys the command may create.
-func likely(args []history.Bytes) []string {
-	if len(args) < 2 {
-		return nil
+// likely guesses from a command's arguments which keys the command may create: its keys, or its first
+// argument if Redis has no such command.
+func likely(args []history.Bytes) (keys []string) {
+	c := resp.Of(args)
+	if c.Name == "" && len(args) > 1 {
+		return []string{string(args[1])}
 	}
-	switch resp.Name(args) {
-	case "EVAL", "EVALSHA", "FCALL":
-		if len(args) < 3 {
-			return nil
-		}
-		var keys []string
-		for i := 0; i < small(args[2]) && 3+i < len(args); i++ {
-			keys = append(keys, string(args[3+i]))
-		}
-		return keys
+	for _, key := range resp.Keys(c, args) {
+		keys = append(keys, string(key))
 	}
-	return []string{string(args[1])}
-}
-
-// small returns the value of a one-digit number; 0 for any other text.
-func small(n history.Bytes) int {
-	if len(n) != 1 || n[0] < '0' || n[0] > '9' {
-		return 0
-	}
-	return int(n[0] - '0')
+	return keys
 }

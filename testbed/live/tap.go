@@ -114,12 +114,6 @@ func (p *pair) requests(server net.Conn) {
 	io.Copy(io.Discard, r)
 }
 
-// subscribes are the commands that may get no reply or several.
-var subscribes = map[string]bool{
-	"SUBSCRIBE": true, "PSUBSCRIBE": true, "SSUBSCRIBE": true,
-	"UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SUNSUBSCRIBE": true,
-}
-
 // execute hands one command to the node and waits for the answer, unless the command may block. It
 // returns false if the node's side has ended.
 func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bool {
@@ -134,7 +128,7 @@ func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bo
 		p.node.admit(p.client, args)
 	}
 	p.node.observer.before(args)
-	blocks := resp.Blocks(args) || subscribes[resp.Name(args)]
+	blocks := resp.Of(args).Is(resp.Blocks | resp.Subscribes)
 	got := make(chan struct{})
 	p.mu.Lock()
 	number := p.replies.Sent(args)

@@ -130,46 +130,9 @@ func (t *Texts) list(n int) []history.Bytes {
 	return t.lists[from : from+n : from+n]
 }
 
-// class is the kind of a command: ordinary commands count (Counts), the others do not.
-type class int
-
-const (
-	ordinary class = iota
-	// subscription is a command that subscribes to channels or unsubscribes from them. Redis
-	// confirms each argument with a message of its own.
-	subscription
-	// handshake is any other command that libraries send of their own accord.
-	handshake
-)
-
-// classes lists the commands that are not ordinary.
-var classes = map[string]class{
-	"SUBSCRIBE": subscription, "PSUBSCRIBE": subscription, "SSUBSCRIBE": subscription,
-	"UNSUBSCRIBE": subscription, "PUNSUBSCRIBE": subscription, "SUNSUBSCRIBE": subscription,
-	"HELLO": handshake, "CLIENT": handshake, "PING": handshake, "AUTH": handshake, "SELECT": handshake,
-	"COMMAND": handshake, "READONLY": handshake, "READWRITE": handshake, "CLUSTER": handshake, "ASKING": handshake, "QUIT": handshake, "RESET": handshake,
-}
-
-// classOf returns classes[Name(args)] without allocating a string.
-func classOf(args []history.Bytes) class {
-	var upper [len("PUNSUBSCRIBE")]byte
-	if len(args) == 0 || len(args[0]) > len(upper) {
-		return ordinary
-	}
-	name := upper[:len(args[0])]
-	for i := range name {
-		c := args[0][i]
-		if 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		name[i] = c
-	}
-	return classes[string(name)]
-}
-
 // Counts reports whether a command is one of the recipe's own, and so has a number in its
 // step. Handshakes (also PING) and subscriptions have no number.
-func Counts(args []history.Bytes) bool { return classOf(args) == ordinary }
+func Counts(args []history.Bytes) bool { return !Of(args).Is(Handshake | Subscribes) }
 
 // Name returns a command's name in upper case, "" if there are no arguments.
 func Name(args []history.Bytes) string {
@@ -178,13 +141,3 @@ func Name(args []history.Bytes) string {
 	}
 	return strings.ToUpper(string(args[0]))
 }
-
-// blocking are the commands that Redis may answer only after an event or a timeout.
-var blocking = map[string]bool{
-	"WAIT": true, "WAITAOF": true, "BLPOP": true, "BRPOP": true, "BLMOVE": true, "BLMPOP": true,
-	"BRPOPLPUSH": true, "BZPOPMIN": true, "BZPOPMAX": true, "BZMPOP": true, "XREAD": true, "XREADGROUP": true,
-}
-
-// Blocks reports whether Redis may execute other commands between the start of this command
-// and its answer.
-func Blocks(args []history.Bytes) bool { return blocking[Name(args)] }

@@ -68,7 +68,7 @@ func TestKindsOfCommands(t *testing.T) {
 		"gears.pingexecutionlist": {"GEARS.PINGEXECUTIONLIST", true, false},
 	} {
 		args := words(text)
-		if name, counts, blocks := resp.Name(args), resp.Counts(args), resp.Blocks(args); name != want.name || counts != want.counts || blocks != want.blocks {
+		if name, counts, blocks := resp.Name(args), resp.Counts(args), resp.Of(args).Is(resp.Blocks); name != want.name || counts != want.counts || blocks != want.blocks {
 			t.Errorf("%q: got %q, counts %v, blocks %v, want %+v", text, name, counts, blocks, want)
 		}
 	}

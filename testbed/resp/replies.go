@@ -25,7 +25,7 @@ type awaited struct {
 func (r *Replies) Sent(args []history.Bytes) int {
 	r.sent++
 	a := awaited{number: r.sent, left: 1}
-	if classOf(args) == subscription {
+	if Of(args).Is(Subscribes) {
 		r.subscribed = true
 		a.confirms = Name(args)
 		a.left = max(1, len(args)-1)
@@ -49,7 +49,7 @@ func (r *Replies) Received(m Message) int {
 	if m[0] == '>' || r.subscribed {
 		kind := pushKind(m)
 		switch {
-		case m[0] == '>' || classes[kind] == subscription:
+		case m[0] == '>' || Lookup(kind).Is(Subscribes):
 			if kind == "" || kind != head.confirms {
 				return 0
 			}

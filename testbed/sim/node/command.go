@@ -1,71 +1,42 @@
 package node
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lockstorm/lockstorm/testbed/resp"
+)
 
 // handler runs a command for a session and writes exactly one reply, or one for each
 // argument of SUBSCRIBE and similar commands. The command's arity has been checked.
 type handler func(n *Node, s *Session, args []string)
 
-// traits are a set of properties of a command. Some are also command flags of Redis, such as readonly.
+// traits are a set of properties that matter to the node alone. Those that Redis documents are resp.Traits.
 type traits uint16
 
 const (
-	write           traits = 1 << iota
-	readonly               // reads keys, which client-side caching then tracks
-	noScript               // refused in scripts
-	typed                  // run by miniredis
-	zeroIsNothing          // the reply 0 means that nothing changed
-	overwrites             // replaces the whole key and its expiry
-	unordered              // the reply is a set in random order and must be sorted
-	whileSubscribed        // allowed to a RESP2 client with subscriptions
-	immediate              // runs at once even in a transaction
-	random                 // draws from miniredis's generator
+	typed           traits = 1 << iota // run by miniredis
+	zeroIsNothing                      // the reply 0 means that nothing changed
+	overwrites                         // replaces the whole key and its expiry
+	unordered                          // the reply is a set in random order and must be sorted
+	whileSubscribed                    // allowed to a RESP2 client with subscriptions
+	immediate                          // runs at once even in a transaction
+	random                             // draws from miniredis's generator
 )
 
-// command is a Redis command. The node does not support a command that has no run, no subs and
+// command is a Redis command. The node does not support a command that has no run, no bySub and
 // not the trait typed.
 type command struct {
-	name              string
-	arity             int // including the name; -n means at least n
-	traits            traits
-	first, last, step int // key positions, as in COMMAND INFO
-	numkeys           int // position of the argument that counts the keys; 0 = there is none
-	run               handler
-	subs              []command // subcommands, such as CLIENT ID
-	bySub             map[string]*command
+	*resp.Command
+	name   string // in small letters; a subcommand's is "client|id"
+	traits traits
+	run    handler
+	bySub  map[string]*command // subcommands, such as CLIENT ID
 }
 
 func (c *command) is(t traits) bool { return c.traits&t != 0 }
 
 func (c *command) fits(args []string) bool {
-	return len(args) == c.arity || c.arity < 0 && len(args) >= -c.arity
-}
-
-// keys returns the keys among args; the result may share memory with args.
-func (c *command) keys(args []string) []string {
-	if c.numkeys > 0 {
-		count, ok := parseInt(args[c.numkeys])
-		rest := args[c.numkeys+1:]
-		if !ok || count < 0 || count > int64(len(rest)) {
-			return nil
-		}
-		return rest[:count]
-	}
-	if c.first == 0 {
-		return nil
-	}
-	last := c.last
-	if last < 0 {
-		last += len(args)
-	}
-	if c.step == 1 {
-		return args[c.first : last+1]
-	}
-	var keys []string
-	for i := c.first; i <= last; i += c.step {
-		keys = append(keys, args[i])
-	}
-	return keys
+	return len(args) == c.Arity || c.Arity < 0 && len(args) >= -c.Arity
 }
 
 // written returns the keys that the command may have changed.
@@ -76,7 +47,7 @@ func (c *command) written(args []string) []string {
 	case c.is(overwrites):
 		return args[1:2]
 	}
-	return c.keys(args)
+	return resp.Keys(c.Command, args)
 }
 
 // lookup finds the command or subcommand that args name, in upper, lower or mixed case. For a
@@ -92,23 +63,4 @@ func lookup(args []string) (c, container *command) {
 		return c, nil
 	}
 	return c.bySub[strings.ToLower(args[1])], c
-}
-
-// index returns a table of commands by their lower-case and upper-case names. It fills in bySub,
-// and gives each subcommand its full name ("client|id").
-func index(list []command) map[string]*command {
-	table := make(map[string]*command, 2*len(list))
-	for i := range list {
-		c := &list[i]
-		table[c.name], table[strings.ToUpper(c.name)] = c, c
-		for j := range c.subs {
-			if c.bySub == nil {
-				c.bySub = map[string]*command{}
-			}
-			sub := &c.subs[j]
-			c.bySub[sub.name] = sub
-			sub.name = c.name + "|" + sub.name
-		}
-	}
-	return table
 }

@@ -1,311 +1,166 @@
 package node
 
-import "slices"
+import (
+	"strings"
+
+	"github.com/lockstorm/lockstorm/testbed/resp"
+)
 
 // commands are the commands of Redis 7.0, and some newer ones, by name. The function init fills
 // this table, since an initial value would cause an initialization cycle: handlers read the table.
-var commands map[string]*command
+// The node reports newer commands as not supported, since a lock that uses them must not be judged
+// as if the server had refused them.
+var commands = map[string]*command{}
 
 func init() {
-	commands = index(slices.Concat(dataCommands(), otherCommands(), typedCommands, missingCommands, newerCommands))
+	for c := range resp.All() {
+		name := strings.ToLower(c.Name)
+		commands[name] = &command{Command: c, name: name}
+	}
+	for _, handlers := range []map[string]handler{dataHandlers(), otherHandlers()} {
+		for name, h := range handlers {
+			commands[name].run = h
+		}
+	}
+	for t, names := range withTraits {
+		for name := range strings.FieldsSeq(names) {
+			commands[name].traits |= t
+		}
+	}
+	for name, c := range commands {
+		container, sub, ok := strings.Cut(name, "|")
+		if !ok {
+			commands[c.Name] = c
+			continue
+		}
+		if container == "cluster" {
+			c.run = (*Node).noCluster
+		}
+		delete(commands, name)
+		if of := commands[container]; of.bySub == nil {
+			of.bySub = map[string]*command{sub: c}
+		} else {
+			of.bySub[sub] = c
+		}
+	}
 }
 
-// dataCommands returns the data commands that the node runs itself.
-func dataCommands() []command {
-	return []command{
+// dataHandlers returns the handlers of the data commands that the node runs itself.
+func dataHandlers() map[string]handler {
+	return map[string]handler{
 		// strings
-		{"get", 2, readonly, 1, 1, 1, 0, (*Node).cmdGet, nil, nil},
-		{"set", -3, write, 1, 1, 1, 0, (*Node).cmdSet, nil, nil},
-		{"setnx", 3, write, 1, 1, 1, 0, (*Node).cmdSetnx, nil, nil},
-		{"setex", 4, write, 1, 1, 1, 0, (*Node).cmdSetex, nil, nil},
-		{"psetex", 4, write, 1, 1, 1, 0, (*Node).cmdPsetex, nil, nil},
-		{"getex", -2, write, 1, 1, 1, 0, (*Node).cmdGetex, nil, nil},
-		{"getset", 3, write, 1, 1, 1, 0, (*Node).cmdGetset, nil, nil},
-		{"getdel", 2, write, 1, 1, 1, 0, (*Node).cmdGetdel, nil, nil},
-		{"mget", -2, readonly, 1, -1, 1, 0, (*Node).cmdMget, nil, nil},
-		{"mset", -3, write, 1, -1, 2, 0, (*Node).cmdMset, nil, nil},
-		{"msetnx", -3, write, 1, -1, 2, 0, (*Node).cmdMsetnx, nil, nil},
-		{"incr", 2, write, 1, 1, 1, 0, (*Node).cmdIncr, nil, nil},
-		{"incrby", 3, write, 1, 1, 1, 0, (*Node).cmdIncrby, nil, nil},
-		{"decr", 2, write, 1, 1, 1, 0, (*Node).cmdDecr, nil, nil},
-		{"decrby", 3, write, 1, 1, 1, 0, (*Node).cmdDecrby, nil, nil},
+		"get":    (*Node).cmdGet,
+		"set":    (*Node).cmdSet,
+		"setnx":  (*Node).cmdSetnx,
+		"setex":  (*Node).cmdSetex,
+		"psetex": (*Node).cmdPsetex,
+		"getex":  (*Node).cmdGetex,
+		"getset": (*Node).cmdGetset,
+		"getdel": (*Node).cmdGetdel,
+		"mget":   (*Node).cmdMget,
+		"mset":   (*Node).cmdMset,
+		"msetnx": (*Node).cmdMsetnx,
+		"incr":   (*Node).cmdIncr,
+		"incrby": (*Node).cmdIncrby,
+		"decr":   (*Node).cmdDecr,
+		"decrby": (*Node).cmdDecrby,
 		// keys
-		{"copy", -3, write, 1, 2, 1, 0, (*Node).cmdCopy, nil, nil},
-		{"del", -2, write, 1, -1, 1, 0, (*Node).cmdDel, nil, nil},
-		{"unlink", -2, write, 1, -1, 1, 0, (*Node).cmdUnlink, nil, nil},
-		{"exists", -2, readonly, 1, -1, 1, 0, (*Node).cmdExists, nil, nil},
-		{"expire", -3, write, 1, 1, 1, 0, (*Node).cmdExpire, nil, nil},
-		{"expireat", -3, write, 1, 1, 1, 0, (*Node).cmdExpireat, nil, nil},
-		{"pexpire", -3, write, 1, 1, 1, 0, (*Node).cmdPexpire, nil, nil},
-		{"pexpireat", -3, write, 1, 1, 1, 0, (*Node).cmdPexpireat, nil, nil},
-		{"expiretime", 2, readonly, 1, 1, 1, 0, (*Node).cmdExpiretime, nil, nil},
-		{"pexpiretime", 2, readonly, 1, 1, 1, 0, (*Node).cmdPexpiretime, nil, nil},
-		{"ttl", 2, readonly, 1, 1, 1, 0, (*Node).cmdTtl, nil, nil},
-		{"pttl", 2, readonly, 1, 1, 1, 0, (*Node).cmdPttl, nil, nil},
-		{"persist", 2, write, 1, 1, 1, 0, (*Node).cmdPersist, nil, nil},
-		{"rename", 3, write, 1, 2, 1, 0, (*Node).cmdRename, nil, nil},
-		{"renamenx", 3, write, 1, 2, 1, 0, (*Node).cmdRenamenx, nil, nil},
-		{"touch", -2, readonly, 1, -1, 1, 0, (*Node).cmdTouch, nil, nil},
-		{"randomkey", 1, readonly, 0, 0, 0, 0, (*Node).cmdRandomkey, nil, nil},
-		{"dbsize", 1, readonly, 0, 0, 0, 0, (*Node).cmdDbsize, nil, nil},
-		{"flushall", -1, write, 0, 0, 0, 0, (*Node).cmdFlushall, nil, nil},
-		{"flushdb", -1, write, 0, 0, 0, 0, (*Node).cmdFlushdb, nil, nil},
-		{"time", 1, 0, 0, 0, 0, 0, (*Node).cmdTime, nil, nil},
-		{"select", 2, 0, 0, 0, 0, 0, (*Node).cmdSelect, nil, nil},
-		{"wait", 3, noScript, 0, 0, 0, 0, (*Node).cmdWait, nil, nil},
+		"copy":        (*Node).cmdCopy,
+		"del":         (*Node).cmdDel,
+		"unlink":      (*Node).cmdUnlink,
+		"exists":      (*Node).cmdExists,
+		"expire":      (*Node).cmdExpire,
+		"expireat":    (*Node).cmdExpireat,
+		"pexpire":     (*Node).cmdPexpire,
+		"pexpireat":   (*Node).cmdPexpireat,
+		"expiretime":  (*Node).cmdExpiretime,
+		"pexpiretime": (*Node).cmdPexpiretime,
+		"ttl":         (*Node).cmdTtl,
+		"pttl":        (*Node).cmdPttl,
+		"persist":     (*Node).cmdPersist,
+		"rename":      (*Node).cmdRename,
+		"renamenx":    (*Node).cmdRenamenx,
+		"touch":       (*Node).cmdTouch,
+		"randomkey":   (*Node).cmdRandomkey,
+		"dbsize":      (*Node).cmdDbsize,
+		"flushall":    (*Node).cmdFlushall,
+		"flushdb":     (*Node).cmdFlushdb,
+		"time":        (*Node).cmdTime,
+		"select":      (*Node).cmdSelect,
+		"wait":        (*Node).cmdWait,
+		"keys":        (*Node).cmdKeys,
 		// hashes
-		{"hincrby", 4, write, 1, 1, 1, 0, (*Node).cmdHincrby, nil, nil},
+		"hincrby": (*Node).cmdHincrby,
 	}
 }
 
-// otherCommands returns the commands for connections, transactions, scripts and channels.
-func otherCommands() []command {
-	return []command{
+// otherHandlers returns the handlers of the commands for connections, transactions, scripts and
+// channels.
+func otherHandlers() map[string]handler {
+	return map[string]handler{
 		// connections
-		{"auth", -2, noScript, 0, 0, 0, 0, (*Node).cmdAuth, nil, nil},
-		{name: "client", arity: -2, traits: noScript, subs: clientCommands()},
-		{"echo", 2, 0, 0, 0, 0, 0, (*Node).cmdEcho, nil, nil},
-		{"hello", -1, noScript, 0, 0, 0, 0, (*Node).cmdHello, nil, nil},
-		{"ping", -1, whileSubscribed, 0, 0, 0, 0, (*Node).cmdPing, nil, nil},
-		{"quit", -1, noScript | whileSubscribed | immediate, 0, 0, 0, 0, (*Node).cmdQuit, nil, nil},
-		{"reset", 1, noScript | whileSubscribed | immediate, 0, 0, 0, 0, (*Node).cmdReset, nil, nil},
-		{"role", 1, noScript, 0, 0, 0, 0, (*Node).cmdRole, nil, nil},
-		{"info", -1, 0, 0, 0, 0, 0, (*Node).cmdInfo, nil, nil},
+		"auth":            (*Node).cmdAuth,
+		"echo":            (*Node).cmdEcho,
+		"hello":           (*Node).cmdHello,
+		"ping":            (*Node).cmdPing,
+		"quit":            (*Node).cmdQuit,
+		"reset":           (*Node).cmdReset,
+		"role":            (*Node).cmdRole,
+		"info":            (*Node).cmdInfo,
+		"client|id":       func(n *Node, s *Session, _ []string) { n.int(int64(s.id)) },
+		"client|getname":  (*Node).clientGetname,
+		"client|setname":  (*Node).clientSetname,
+		"client|no-evict": (*Node).clientNoEvict,
+		"client|tracking": (*Node).clientTracking,
+		"client|caching":  (*Node).clientCaching,
+		"client|getredir": (*Node).clientGetredir,
 		// clusters
-		{name: "cluster", arity: -2, subs: clusterCommands()},
-		{"readonly", 1, 0, 0, 0, 0, 0, (*Node).noCluster, nil, nil},
-		{"readwrite", 1, 0, 0, 0, 0, 0, (*Node).noCluster, nil, nil},
-		{"asking", 1, 0, 0, 0, 0, 0, (*Node).noCluster, nil, nil},
+		"readonly":  (*Node).noCluster,
+		"readwrite": (*Node).noCluster,
+		"asking":    (*Node).noCluster,
 		// transactions
-		{"multi", 1, noScript | immediate, 0, 0, 0, 0, (*Node).cmdMulti, nil, nil},
-		{"exec", 1, noScript | immediate, 0, 0, 0, 0, (*Node).cmdExec, nil, nil},
-		{"discard", 1, noScript | immediate, 0, 0, 0, 0, (*Node).cmdDiscard, nil, nil},
-		{"watch", -2, noScript | immediate, 1, -1, 1, 0, (*Node).cmdWatch, nil, nil},
-		{"unwatch", 1, noScript, 0, 0, 0, 0, (*Node).cmdUnwatch, nil, nil},
+		"multi":   (*Node).cmdMulti,
+		"exec":    (*Node).cmdExec,
+		"discard": (*Node).cmdDiscard,
+		"watch":   (*Node).cmdWatch,
+		"unwatch": (*Node).cmdUnwatch,
 		// scripts
-		{"eval", -3, noScript, 0, 0, 0, 2, (*Node).cmdEval, nil, nil},
-		{"evalsha", -3, noScript, 0, 0, 0, 2, (*Node).cmdEvalsha, nil, nil},
-		{"eval_ro", -3, readonly | noScript, 0, 0, 0, 2, (*Node).cmdEvalro, nil, nil},
-		{"evalsha_ro", -3, readonly | noScript, 0, 0, 0, 2, (*Node).cmdEvalsharo, nil, nil},
-		{name: "script", arity: -2, traits: noScript, subs: scriptCommands()},
+		"eval":          (*Node).cmdEval,
+		"evalsha":       (*Node).cmdEvalsha,
+		"eval_ro":       (*Node).cmdEvalro,
+		"evalsha_ro":    (*Node).cmdEvalsharo,
+		"script|load":   (*Node).scriptLoad,
+		"script|exists": (*Node).scriptExists,
+		"script|flush":  (*Node).scriptFlush,
+		"script|kill":   func(n *Node, _ *Session, _ []string) { n.fail("NOTBUSY No scripts in execution right now.") },
 		// publish and subscribe
-		{"subscribe", -2, noScript | whileSubscribed, 0, 0, 0, 0, (*Node).cmdSubscribe, nil, nil},
-		{"unsubscribe", -1, noScript | whileSubscribed, 0, 0, 0, 0, (*Node).cmdUnsubscribe, nil, nil},
-		{"psubscribe", -2, noScript | whileSubscribed, 0, 0, 0, 0, (*Node).cmdPsubscribe, nil, nil},
-		{"punsubscribe", -1, noScript | whileSubscribed, 0, 0, 0, 0, (*Node).cmdPunsubscribe, nil, nil},
-		{"publish", 3, 0, 0, 0, 0, 0, (*Node).cmdPublish, nil, nil},
-		{name: "pubsub", arity: -2, subs: pubsubCommands()},
+		"subscribe":       (*Node).cmdSubscribe,
+		"unsubscribe":     (*Node).cmdUnsubscribe,
+		"psubscribe":      (*Node).cmdPsubscribe,
+		"punsubscribe":    (*Node).cmdPunsubscribe,
+		"publish":         (*Node).cmdPublish,
+		"pubsub|channels": (*Node).pubsubChannels,
+		"pubsub|numsub":   (*Node).pubsubNumsub,
+		"pubsub|numpat":   func(n *Node, _ *Session, _ []string) { n.int(int64(len(n.patterns))) },
 	}
 }
 
-// typedCommands are the commands that miniredis runs, and KEYS, which the node runs itself.
-var typedCommands = []command{
-	// strings
-	{"append", 3, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"bitcount", -2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"bitop", -4, write | overwrites | typed, 2, -1, 1, 0, nil, nil, nil},
-	{"bitpos", -3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"getbit", 3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"getrange", 4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"incrbyfloat", 3, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"setbit", 4, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"setrange", 4, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"strlen", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	// keys
-	{"keys", 2, readonly, 0, 0, 0, 0, (*Node).cmdKeys, nil, nil},
-	{"scan", -2, readonly | typed, 0, 0, 0, 0, nil, nil, nil},
-	{"type", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	// hashes
-	{"hdel", -3, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hexists", 3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hget", 3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hgetall", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hincrbyfloat", 4, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hkeys", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hlen", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hmget", -3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hmset", -4, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hset", -4, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hsetnx", 4, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hstrlen", 3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hvals", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hscan", -3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"hrandfield", -2, readonly | typed | random, 1, 1, 1, 0, nil, nil, nil},
-	// lists
-	{"lindex", 3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"linsert", 5, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"llen", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"lmpop", -4, write | typed, 0, 0, 0, 1, nil, nil, nil},
-	{"lpop", -2, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"lpos", -3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"lpush", -3, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"lpushx", -3, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"lrange", 4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"lrem", 4, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"lset", 4, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"ltrim", 4, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"rpop", -2, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"rpoplpush", 3, write | typed, 1, 2, 1, 0, nil, nil, nil},
-	{"rpush", -3, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"rpushx", -3, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"lmove", 5, write | typed, 1, 2, 1, 0, nil, nil, nil},
-	// sets
-	{"sadd", -3, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"scard", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"sdiff", -2, readonly | typed | unordered, 1, -1, 1, 0, nil, nil, nil},
-	{"sdiffstore", -3, write | overwrites | typed, 1, -1, 1, 0, nil, nil, nil},
-	{"sintercard", -3, readonly | typed, 0, 0, 0, 1, nil, nil, nil},
-	{"sinter", -2, readonly | typed | unordered, 1, -1, 1, 0, nil, nil, nil},
-	{"sinterstore", -3, write | overwrites | typed, 1, -1, 1, 0, nil, nil, nil},
-	{"sismember", 3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"smembers", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"smismember", -3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"smove", 4, write | zeroIsNothing | typed, 1, 2, 1, 0, nil, nil, nil},
-	{"spop", -2, write | typed | random, 1, 1, 1, 0, nil, nil, nil},
-	{"srandmember", -2, readonly | typed | random, 1, 1, 1, 0, nil, nil, nil},
-	{"srem", -3, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"sunion", -2, readonly | typed | unordered, 1, -1, 1, 0, nil, nil, nil},
-	{"sunionstore", -3, write | overwrites | typed, 1, -1, 1, 0, nil, nil, nil},
-	{"sscan", -3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	// sorted sets
-	{"zadd", -4, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zcard", 2, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zcount", 4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zincrby", 4, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zinter", -3, readonly | typed, 0, 0, 0, 1, nil, nil, nil},
-	{"zinterstore", -4, write | overwrites | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zlexcount", 4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zmpop", -4, write | typed, 0, 0, 0, 1, nil, nil, nil},
-	{"zmscore", -3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zpopmax", -2, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zpopmin", -2, write | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zrandmember", -2, readonly | typed | random, 1, 1, 1, 0, nil, nil, nil},
-	{"zrange", -4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zrangebylex", -4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zrangebyscore", -4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zrank", 3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zrem", -3, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zremrangebylex", 4, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zremrangebyrank", 4, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zremrangebyscore", 4, write | zeroIsNothing | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zrevrange", -4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zrevrangebylex", -4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zrevrangebyscore", -4, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zrevrank", 3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zscan", -3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zscore", 3, readonly | typed, 1, 1, 1, 0, nil, nil, nil},
-	{"zunion", -3, readonly | typed, 0, 0, 0, 1, nil, nil, nil},
-	{"zunionstore", -4, write | overwrites | typed, 1, 1, 1, 0, nil, nil, nil},
-}
-
-// missingCommands are Redis commands that the node does not support. Such a command blocks, or has
-// data that cannot be snapshotted, or is not needed by any lock.
-var missingCommands = []command{
-	{name: "acl", arity: -2},
-	{name: "bgrewriteaof", arity: 1},
-	{name: "bgsave", arity: -1, traits: noScript},
-	{name: "bitfield", arity: -2},
-	{name: "bitfield_ro", arity: -2},
-	{name: "blmove", arity: 6, traits: noScript},
-	{name: "blmpop", arity: -5},
-	{name: "blpop", arity: -3, traits: noScript},
-	{name: "brpop", arity: -3, traits: noScript},
-	{name: "brpoplpush", arity: 4, traits: noScript},
-	{name: "bzmpop", arity: -5},
-	{name: "bzpopmax", arity: -3, traits: noScript},
-	{name: "bzpopmin", arity: -3, traits: noScript},
-	{name: "command", arity: -1},
-	{name: "config", arity: -2, traits: noScript},
-	{name: "debug", arity: -2, traits: noScript},
-	{name: "dump", arity: 2},
-	{name: "failover", arity: -1},
-	{name: "fcall", arity: -3, traits: noScript},
-	{name: "fcall_ro", arity: -3, traits: noScript},
-	{name: "function", arity: -2},
-	{name: "geoadd", arity: -5},
-	{name: "geodist", arity: -4},
-	{name: "geohash", arity: -2},
-	{name: "geopos", arity: -2},
-	{name: "georadius", arity: -6},
-	{name: "georadius_ro", arity: -6},
-	{name: "georadiusbymember", arity: -5},
-	{name: "georadiusbymember_ro", arity: -5},
-	{name: "geosearch", arity: -7},
-	{name: "geosearchstore", arity: -8},
-	{name: "lastsave", arity: 1},
-	{name: "latency", arity: -2},
-	{name: "lcs", arity: -3},
-	{name: "lolwut", arity: -1},
-	{name: "memory", arity: -2},
-	{name: "migrate", arity: -6},
-	{name: "module", arity: -2},
-	{name: "monitor", arity: 1, traits: noScript},
-	{name: "move", arity: 3},
-	{name: "object", arity: -2},
-	{name: "pfadd", arity: -2},
-	{name: "pfcount", arity: -2},
-	{name: "pfdebug", arity: 3},
-	{name: "pfmerge", arity: -2},
-	{name: "pfselftest", arity: 1},
-	{name: "psync", arity: -3, traits: noScript},
-	{name: "replconf", arity: -1},
-	{name: "replicaof", arity: 3, traits: noScript},
-	{name: "restore", arity: -4},
-	{name: "restore-asking", arity: -4},
-	{name: "save", arity: 1, traits: noScript},
-	{name: "shutdown", arity: -1, traits: noScript},
-	{name: "slaveof", arity: 3, traits: noScript},
-	{name: "slowlog", arity: -2},
-	{name: "sort", arity: -2},
-	{name: "sort_ro", arity: -2},
-	{name: "spublish", arity: 3},
-	{name: "ssubscribe", arity: -2, traits: noScript},
-	{name: "sunsubscribe", arity: -1, traits: noScript},
-	{name: "substr", arity: 4},
-	{name: "swapdb", arity: 3},
-	{name: "sync", arity: 1, traits: noScript},
-	{name: "xack", arity: -4},
-	{name: "xadd", arity: -5},
-	{name: "xautoclaim", arity: -6},
-	{name: "xclaim", arity: -6},
-	{name: "xdel", arity: -3},
-	{name: "xgroup", arity: -2},
-	{name: "xinfo", arity: -2},
-	{name: "xlen", arity: 2},
-	{name: "xpending", arity: -3},
-	{name: "xrange", arity: -4},
-	{name: "xread", arity: -4},
-	{name: "xreadgroup", arity: -7},
-	{name: "xrevrange", arity: -4},
-	{name: "xsetid", arity: -3},
-	{name: "xtrim", arity: -4},
-	{name: "zdiff", arity: -3},
-	{name: "zdiffstore", arity: -4},
-	{name: "zintercard", arity: -3},
-	{name: "zrangestore", arity: -5},
-}
-
-// newerCommands are data commands that Redis or Valkey got after Redis 7.0. The node reports
-// them as not supported, since a lock that uses them must not be judged as if the server had
-// refused them.
-var newerCommands = []command{
-	{name: "delex", arity: -2},
-	{name: "delifeq", arity: 3},
-	{name: "digest", arity: 2},
-	{name: "hexpire", arity: -6},
-	{name: "hexpireat", arity: -6},
-	{name: "hexpiretime", arity: -5},
-	{name: "hgetdel", arity: -5},
-	{name: "hgetex", arity: -5},
-	{name: "hpersist", arity: -5},
-	{name: "hpexpire", arity: -6},
-	{name: "hpexpireat", arity: -6},
-	{name: "hpexpiretime", arity: -5},
-	{name: "hpttl", arity: -5},
-	{name: "hsetex", arity: -6},
-	{name: "httl", arity: -5},
-	{name: "msetex", arity: -4},
-	{name: "waitaof", arity: 4, traits: noScript},
-	{name: "xackdel", arity: -6},
-	{name: "xdelex", arity: -5},
+// withTraits lists the commands that have a trait. The typed ones are the commands that miniredis runs.
+var withTraits = map[traits]string{
+	typed: `
+append bitcount bitop bitpos getbit getrange incrbyfloat setbit setrange strlen scan type
+hdel hexists hget hgetall hincrbyfloat hkeys hlen hmget hmset hset hsetnx hstrlen hvals hscan hrandfield
+lindex linsert llen lmpop lpop lpos lpush lpushx lrange lrem lset ltrim rpop rpoplpush rpush rpushx lmove
+sadd scard sdiff sdiffstore sintercard sinter sinterstore sismember smembers smismember smove spop
+srandmember srem sunion sunionstore sscan
+zadd zcard zcount zincrby zinter zinterstore zlexcount zmpop zmscore zpopmax zpopmin zrandmember zrange
+zrangebylex zrangebyscore zrank zrem zremrangebylex zremrangebyrank zremrangebyscore zrevrange
+zrevrangebylex zrevrangebyscore zrevrank zscan zscore zunion zunionstore`,
+	zeroIsNothing: "setrange hdel hsetnx linsert lpushx lrem rpushx sadd smove srem zrem zremrangebylex zremrangebyrank " +
+		"zremrangebyscore",
+	overwrites:      "bitop sdiffstore sinterstore sunionstore zinterstore zunionstore",
+	unordered:       "sdiff sinter sunion",
+	random:          "hrandfield spop srandmember zrandmember",
+	whileSubscribed: "ping quit reset subscribe unsubscribe psubscribe punsubscribe",
+	immediate:       "quit reset multi exec discard watch",
 }

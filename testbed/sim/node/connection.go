@@ -124,33 +124,6 @@ func badName(name string) string {
 	return ""
 }
 
-// clientCommands returns the subcommands of CLIENT.
-func clientCommands() []command {
-	subs := []command{
-		{name: "id", arity: 2, run: func(n *Node, s *Session, _ []string) { n.int(int64(s.id)) }},
-		{name: "getname", arity: 2, run: (*Node).clientGetname},
-		{name: "setname", arity: 3, run: (*Node).clientSetname},
-		{name: "no-evict", arity: 3, run: (*Node).clientNoEvict},
-		{name: "tracking", arity: -3, run: (*Node).clientTracking},
-		{name: "caching", arity: 3, run: (*Node).clientCaching},
-		{name: "getredir", arity: 2, run: (*Node).clientGetredir},
-		// not supported by the node
-		{name: "help", arity: 2},
-		{name: "info", arity: 2},
-		{name: "kill", arity: -3},
-		{name: "list", arity: -2},
-		{name: "pause", arity: -3},
-		{name: "reply", arity: 3},
-		{name: "trackinginfo", arity: 2},
-		{name: "unblock", arity: -3},
-		{name: "unpause", arity: 2},
-	}
-	for i := range subs {
-		subs[i].traits |= noScript
-	}
-	return subs
-}
-
 // clientNoEvict changes nothing, since the node evicts no clients.
 func (n *Node) clientNoEvict(_ *Session, args []string) {
 	if !strings.EqualFold(args[2], "ON") && !strings.EqualFold(args[2], "OFF") {

@@ -7,13 +7,13 @@ import "strings"
 func CommandNames() []string {
 	var names []string
 	for _, c := range commands {
-		for i := range c.subs {
-			if c.subs[i].run != nil {
-				names = append(names, strings.ToUpper(strings.ReplaceAll(c.subs[i].name, "|", " ")))
+		for _, sub := range c.bySub {
+			if sub.run != nil {
+				names = append(names, strings.ReplaceAll(sub.Name, "|", " "))
 			}
 		}
 		if c.run != nil || c.is(typed) {
-			names = append(names, strings.ToUpper(c.name))
+			names = append(names, c.Name)
 		}
 	}
 	return names

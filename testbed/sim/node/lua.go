@@ -237,21 +237,6 @@ func lineOf(text string) (line int) {
 	return line
 }
 
-// scriptCommands returns the subcommands of SCRIPT.
-func scriptCommands() []command {
-	return []command{
-		{name: "load", arity: 3, traits: noScript, run: (*Node).scriptLoad},
-		{name: "exists", arity: -3, traits: noScript, run: (*Node).scriptExists},
-		{name: "flush", arity: -2, traits: noScript, run: (*Node).scriptFlush},
-		{name: "kill", arity: 2, traits: noScript, run: func(n *Node, _ *Session, _ []string) {
-			n.fail("NOTBUSY No scripts in execution right now.")
-		}},
-		// not supported by the node
-		{name: "debug", arity: 3, traits: noScript},
-		{name: "help", arity: 2, traits: noScript},
-	}
-}
-
 func (n *Node) scriptLoad(_ *Session, args []string) {
 	sc := n.lua.compile(args[2])
 	if sc.refused != "" {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // redisCall implements redis.call, or redis.pcall if protected.
@@ -62,13 +64,13 @@ func (n *Node) callFromScript(args []string) (refusal string) {
 		return "ERR Unknown Redis command called from script"
 	case !c.fits(args):
 		return "ERR Wrong number of args calling Redis command from script"
-	case c.is(noScript):
+	case c.Is(resp.NoScript):
 		return "ERR This Redis command is not allowed from script"
 	case c.run == nil && !c.is(typed):
 		return n.unsupported(c.name)
-	case c.is(write) && n.lua.readOnly:
+	case c.Is(resp.Write) && n.lua.readOnly:
 		return "ERR Write commands are not allowed from read-only scripts."
-	case c.is(write) && n.readOnly:
+	case c.Is(resp.Write) && n.readOnly:
 		return readOnlyError
 	}
 	n.run(n.current, c, args)

@@ -132,19 +132,6 @@ func (n *Node) send(to *Session, write func()) {
 	n.pushes = append(n.pushes, Push{To: to, Message: n.message(to, write)})
 }
 
-// pubsubCommands returns the subcommands of PUBSUB.
-func pubsubCommands() []command {
-	return []command{
-		{name: "channels", arity: -2, run: (*Node).pubsubChannels},
-		{name: "numsub", arity: -2, run: (*Node).pubsubNumsub},
-		{name: "numpat", arity: 2, run: func(n *Node, _ *Session, _ []string) { n.int(int64(len(n.patterns))) }},
-		// not supported by the node
-		{name: "help", arity: 2},
-		{name: "shardchannels", arity: -2},
-		{name: "shardnumsub", arity: -2},
-	}
-}
-
 func (n *Node) pubsubChannels(_ *Session, args []string) {
 	if len(args) > 3 {
 		n.fail("ERR unknown subcommand or wrong number of arguments for '" + cut(args[1], 128) + "'. Try PUBSUB HELP.")

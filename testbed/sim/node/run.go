@@ -3,6 +3,8 @@ package node
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // run runs a command that has been checked.
@@ -12,8 +14,8 @@ func (n *Node) run(s *Session, c *command, args []string) {
 	} else {
 		n.runTyped(c, args)
 	}
-	if s.track.on && !s.track.bcast && c.is(readonly) {
-		n.remember(s, c.keys(args))
+	if s.track.on && !s.track.bcast && c.Is(resp.ReadOnly) {
+		n.remember(s, resp.Keys(c.Command, args))
 	}
 }
 
@@ -31,7 +33,7 @@ func (n *Node) runTyped(c *command, args []string) {
 	if n.resp3 && (n.out[mark] == '*' || n.out[mark] == '%') {
 		n.shape3(c, args, mark)
 	}
-	if !c.is(write) || n.nothingChanged(c, mark) {
+	if !c.Is(resp.Write) || n.nothingChanged(c, mark) {
 		return
 	}
 	for _, key := range c.written(args) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // Session is the node's side of a client connection.
@@ -123,7 +124,7 @@ func (s *Session) refusal(c, container *command, args []string) string {
 		return wrongNumber(c.name)
 	case c.run == nil && !c.is(typed):
 		return s.node.unsupported(c.name)
-	case s.node.readOnly && c.is(write):
+	case s.node.readOnly && c.Is(resp.Write):
 		return readOnlyError
 	case !s.resp3 && s.subscriptions() > 0 && !c.is(whileSubscribed):
 		return "ERR Can't execute '" + c.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"

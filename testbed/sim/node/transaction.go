@@ -1,6 +1,10 @@
 package node
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lockstorm/lockstorm/testbed/resp"
+)
 
 func (n *Node) cmdMulti(s *Session, _ []string) {
 	if s.inMulti {
@@ -50,7 +54,7 @@ func (n *Node) cmdExec(s *Session, _ []string) {
 func (s *Session) queuedWrite() bool {
 	return slices.ContainsFunc(s.queue, func(args []string) bool {
 		c, _ := lookup(args)
-		return c.is(write)
+		return c.Is(resp.Write)
 	})
 }
 
