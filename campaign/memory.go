@@ -326,28 +326,3 @@ func (i Info) CorpusLines() (lines []string) {
 	}
 	return lines
 }
-
-// ChangedLines says in sentences without a full stop which recipes are not those that the corpus knows, and
-// with which command all their schedules run, with the options of the campaign; none if there are no such
-// recipes.
-func (i Info) ChangedLines(changed []Changed) (lines []string) {
-	var whole, part, counts []string
-	for _, c := range changed {
-		if counts = append(counts, fmt.Sprintf("%s (%d)", c.Lock, c.Trials)); c.Probes > 0 {
-			whole = append(whole, c.Lock)
-		} else {
-			part = append(part, c.Lock)
-		}
-	}
-	if len(counts) == 0 {
-		return nil
-	}
-	lines = []string{"trials of the corpus have other histories than when it was made, of " + strings.Join(counts, ", ")}
-	if len(whole) > 0 {
-		lines = append(lines, "without a fault too: the corpus chose nothing of "+strings.Join(whole, ", ")+", and every named schedule ran")
-	}
-	if len(part) > 0 {
-		lines = append(lines, "what has changed may show in trials that the corpus did not select; all: "+i.Config.command(part, "--thorough"))
-	}
-	return append(lines, "once the change is as it should be, write the lists anew: lockstorm corpus make --locks "+strings.Join(append(whole, part...), ","))
-}

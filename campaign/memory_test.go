@@ -119,7 +119,7 @@ func TestAFlawThatTheCorpusDoesNotHaveIsTold(t *testing.T) {
 }
 
 // A recipe that was changed after its lines were made may do something new in trials that the corpus did not
-// select.
+// select: every named schedule runs.
 func TestARecipeThatChangedAfterTheCorpusWasMadeIsTold(t *testing.T) {
 	const other = `"hash":"0123456789abcdef","for"`
 	// The trials are few: a cell with a violation draws three.
@@ -133,11 +133,26 @@ func TestARecipeThatChangedAfterTheCorpusWasMadeIsTold(t *testing.T) {
 		return s, strings.Join(s.Info.ChangedLines(s.Matrix.Changed), "; ")
 	}
 	s, says := said(strings.Replace(namedLine, `"for"`, other, 1))
-	if want := []Changed{{Lock: "set-nx-px", Trials: 1}}; !slices.Equal(s.Matrix.Changed, want) || !strings.Contains(says, "lockstorm run --thorough --locks set-nx-px --faults delay --expect") {
+	if want := []Changed{{Lock: "set-nx-px", Trials: 1}}; !slices.Equal(s.Matrix.Changed, want) || !strings.Contains(says, "therefore every named schedule of set-nx-px ran, too") {
 		t.Errorf("changed: %+v, want %+v; it says %q", s.Matrix.Changed, want, says)
 	}
 	if code := s.Matrix.ExitCode(true); code == ExitExpected {
 		t.Error("with --expect, a changed recipe is as expected")
+	}
+	if s.Matrix.Planned != s.Matrix.Finished || s.Matrix.Interrupted {
+		t.Errorf("%d of %d planned trials finished", s.Matrix.Finished, s.Matrix.Planned)
+	}
+	whole, named := 0, 0
+	for _, p := range s.Info.Plan {
+		whole += p.Named
+	}
+	for _, r := range s.Trials {
+		if r.Spec.Named() {
+			named++
+		}
+	}
+	if named != whole || named < 10 {
+		t.Errorf("%d named trials ran, want all %d", named, whole)
 	}
 	for _, r := range s.Trials {
 		if !r.Changed {

@@ -145,7 +145,7 @@ type run struct {
 	trials   []trial.Result
 	spoilt   []spoilt       // trials spoilt in this round
 	sample   []trial.Result // trials to be repeated at the end
-	changed  []string       // recipes whose probes have other histories than the corpus says
+	changed  []string       // recipes with trials that have other histories than the corpus says
 	shown    shown
 	progress Progress
 	err      error // the first error of the store, a worker or the sink
@@ -201,6 +201,9 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	}
 	r.progress.Total = r.progress.Done + len(jobs)
 	r.runAll(ctx, r.sampling(r.progress.Total).mark(jobs))
+	if err := r.widen(ctx, cells); err != nil {
+		return err
+	}
 	if err := r.insist(ctx, cells); err != nil {
 		return err
 	}
@@ -301,7 +304,7 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	if j.probe && t.Err == "" {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
 	}
-	if j.probe && t.Changed {
+	if t.Changed {
 		r.changed = append(r.changed, t.Spec.Lock)
 	}
 	inherit(&t)

@@ -1,0 +1,101 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockstorm/lockstorm/campaign/corpus"
+	"github.com/lockstorm/lockstorm/trial"
+)
+
+// widen runs the named schedules that the corpus left out of recipes whose trials of the corpus have other
+// histories under a fault than when it was made: what has changed may show only in other trials. A shard runs only
+// some of the corpus' trials, and leaves them out.
+func (r *run) widen(ctx context.Context, cells []plannedCell) error {
+	if ctx.Err() != nil || r.planner.corpus == nil || r.Config.Shard.Part() {
+		return nil
+	}
+	jobs, err := r.planner.rest(cells, r.changed)
+	if err != nil || len(jobs) == 0 {
+		return err
+	}
+	r.info.Plan = planned(cells)
+	if err := r.saveInfo(); err != nil {
+		return err
+	}
+	r.progress.Total += len(jobs)
+	r.runAll(ctx, r.sampling(len(jobs)).mark(jobs))
+	return nil
+}
+
+// rest returns the named trials that the corpus left out of the cells of these recipes, and counts them as those
+// that run.
+func (p *planner) rest(cells []plannedCell, recipes []string) ([]job, error) {
+	var lists [][]trial.Spec
+	for i := range cells {
+		c := &cells[i]
+		if c.skipped == 0 || !slices.Contains(recipes, c.recipe.ID) {
+			continue
+		}
+		before := *c
+		chosen, err := p.named(&before)
+		if err != nil {
+			return nil, err
+		}
+		ran := map[corpus.Key]bool{}
+		for _, s := range slices.Concat(chosen...) {
+			ran[corpus.KeyOf(s)] = true
+		}
+		for _, w := range c.workloads {
+			if !p.probed(*c, w) {
+				continue
+			}
+			all, err := p.schedules(*c, w)
+			if err != nil {
+				return nil, err
+			}
+			lists = append(lists, slices.DeleteFunc(all, func(s trial.Spec) bool { return ran[corpus.KeyOf(s)] }))
+		}
+		c.named, c.unlisted, c.skipped = c.named+c.skipped, c.unlisted+c.skipped, 0
+	}
+	return inTurn(lists), nil
+}
+
+// leftOut reports whether the campaign left out named schedules of the recipe.
+func (i Info) leftOut(lock string) bool {
+	return slices.ContainsFunc(i.Plan, func(p PlannedCell) bool { return p.Lock == lock && p.Skipped > 0 })
+}
+
+// ChangedLines says in sentences without a full stop which recipes are not those that the corpus knows, and
+// with which command all their schedules run, with the options of the campaign; none if there are no such
+// recipes.
+func (i Info) ChangedLines(changed []Changed) (lines []string) {
+	var whole, ran, part, counts []string
+	for _, c := range changed {
+		counts = append(counts, fmt.Sprintf("%s (%d)", c.Lock, c.Trials))
+		switch {
+		case c.Probes > 0:
+			whole = append(whole, c.Lock)
+		case i.leftOut(c.Lock):
+			part = append(part, c.Lock)
+		default:
+			ran = append(ran, c.Lock)
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	lines = []string{"trials of the corpus have other histories than when it was made, of " + strings.Join(counts, ", ")}
+	if len(whole) > 0 {
+		lines = append(lines, "without a fault too: the corpus chose nothing of "+strings.Join(whole, ", ")+", and every named schedule ran")
+	}
+	if len(ran) > 0 {
+		lines = append(lines, "therefore every named schedule of "+strings.Join(ran, ", ")+" ran, too")
+	}
+	if len(part) > 0 {
+		lines = append(lines, "what has changed may show in trials that the corpus did not select; all: "+i.Config.command(part, "--thorough"))
+	}
+	return append(lines, "once the change is as it should be, write the lists anew: lockstorm corpus make --locks "+strings.Join(slices.Concat(whole, ran, part), ","))
+}
