@@ -24,6 +24,10 @@ const (
 	// unless the corpus asks for more. 60 exercised trials without a violation bound the share of
 	// violated ones to 4.9 % (Cell.Bound).
 	cleanDrawn = 64
+	// A cell in which no trial of the corpus shows more than a flaw of liveness has all its
+	// named schedules: a flaw of another oracle would be news, and often one schedule alone shows it. The locks on
+	// five nodes are left out: their trials take five times as long.
+	//
 	// otherDrawn and otherNamed are the numbers of drawn trials, and of named schedules outside the
 	// corpus, in every other cell that the corpus has.
 	otherDrawn = 3
@@ -52,6 +56,7 @@ type memory struct {
 type memorized struct {
 	lines    []corpus.Line
 	violated bool            // a line's trial is violated
+	unsafe   bool            // a line's trial has a flaw of another oracle than liveness
 	flaws    map[string]bool // oracle and cause of the lines' flaws
 	draw     int             // the number of trials to draw in a cell without a violation
 }
@@ -76,6 +81,7 @@ func newMemory(list corpus.List, c Config) (*memory, error) {
 		for _, f := range l.Facts() {
 			if corpus.IsFlaw(f) {
 				cell.violated, cell.flaws[corpus.FlawKey(f)] = true, true
+				cell.unsafe = cell.unsafe || !strings.HasPrefix(f, "liveness ")
 			}
 		}
 	}
@@ -197,7 +203,11 @@ func (p *planner) selected(c *plannedCell, lists [][]trial.Spec) ([][]trial.Spec
 		}
 		lists[i] = kept
 	}
-	if !cell.violated {
+	switch {
+	case !cell.unsafe && c.recipe.Topology != locks.Independent:
+		c.unlisted = len(others)
+		return append(lists, others), nil
+	case !cell.violated:
 		c.skipped = len(others)
 		return lists, nil
 	}
@@ -306,23 +316,28 @@ func (i Info) CorpusLines() (lines []string) {
 	for _, p := range i.Plan {
 		named, unlisted, drawn, taken, skipped = named+p.Named, unlisted+p.Unlisted, drawn+p.Drawn, taken+p.Corpus, skipped+p.Skipped
 	}
-	if skipped > 0 {
-		named -= unlisted
+	named -= unlisted
+	known := named+taken+skipped > 0 // the corpus has something of these recipes, faults and workloads
+	if known {
 		chosen := fmt.Sprintf("%d named %s", named, wording.Plural(named, "schedule"))
 		if taken > 0 {
 			chosen += fmt.Sprintf(" and %d drawn %s of other seeds", taken, wording.Plural(taken, "trial"))
 		}
-		lines = append(lines, fmt.Sprintf("of the corpus: %s; beside it %d other named %s, and %d trials drawn by seed %d. Left out: %d named %s, and drawn trials of cells whose verdict is known; --thorough runs all",
-			chosen, unlisted, wording.Plural(unlisted, "schedule"), drawn, i.Config.Seed, skipped, wording.Plural(skipped, "schedule")))
+		left := ""
+		if skipped > 0 {
+			left = fmt.Sprintf("%d named %s, and ", skipped, wording.Plural(skipped, "schedule"))
+		}
+		lines = append(lines, fmt.Sprintf("of the corpus: %s; beside it %d other named %s, and %d trials drawn by seed %d. Left out: %sdrawn trials of cells whose verdict is known; --thorough runs all",
+			chosen, unlisted, wording.Plural(unlisted, "schedule"), drawn, i.Config.Seed, left))
 	}
-	switch {
-	case i.Adapted && skipped+taken == 0:
-		lines = append(lines, "the options are not the defaults: every named schedule ran, and no fact of the corpus was expected")
-	case i.Adapted:
+	if i.Adapted {
 		usual := DefaultConfig()
 		usual.Faults = i.Config.Faults
-		lines = append(lines, "the options are not the defaults: named schedules of the corpus were planned anew, its drawn trials were left out, and its facts were not expected",
-			"with these options a recipe that has changed since the corpus was made is not noticed; it is with the defaults: "+usual.command(i.Config.Locks))
+		says := "the options are not the defaults: named schedules of the corpus were planned anew, its drawn trials were left out, and its facts were not expected"
+		if !known {
+			says = "the options are not the defaults: every named schedule ran, and no fact of the corpus was expected"
+		}
+		lines = append(lines, says, "with these options a recipe that has changed since the corpus was made is not noticed; it is with the defaults: "+usual.command(i.Config.Locks))
 	}
 	return lines
 }

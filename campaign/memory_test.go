@@ -36,11 +36,12 @@ func remembering(t *testing.T, lines string, faults ...string) Campaign {
 const (
 	cleanLine = `{"lock":"set-nx-px","fault":"client-skew","workload":"mutex","schedule":"touch.back-1of2","for":["outcome holds"]}`
 	namedLine = `{"lock":"set-nx-px","fault":"delay","workload":"mutex","schedule":"acquire.n0.1.before.next-1of1","for":["liveness by orphaned-key, limit","outcome blocked limit"]}`
+	harmLine  = `{"lock":"set-nx-px","fault":"eviction","workload":"mutex","schedule":"hold.slow-1of2","for":["exclusion by server-lost-key, limit"]}`
 	drawnLine = `{"lock":"set-nx-px","fault":"delay","workload":"mutex","seed":777,"trial":3,"for":["outcome holds"]}`
 )
 
 func TestTheCorpusRunsFirstAndThenWhatItDoesNotKnow(t *testing.T) {
-	c := remembering(t, cleanLine+"\n"+namedLine+"\n"+drawnLine, "client-skew", "delay")
+	c := remembering(t, cleanLine+"\n"+namedLine+"\n"+drawnLine+"\n"+harmLine, "client-skew", "delay", "eviction")
 	s, err := c.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -56,10 +57,12 @@ func TestTheCorpusRunsFirstAndThenWhatItDoesNotKnow(t *testing.T) {
 	drawn := func(s trial.Spec) bool { return !s.Named() && s.DrawnFrom == 0 }
 	taken := func(s trial.Spec) bool { return s.DrawnFrom == 777 && s.Trial == 3 }
 	for name, got := range map[string][2]int{
-		"clean cell: named": {count("client-skew", trial.Spec.Named), 1},
-		"other cell: named": {count("delay", trial.Spec.Named), 1 + otherNamed},
-		"other cell: drawn": {count("delay", drawn), otherDrawn},
-		"other cell: taken": {count("delay", taken), 1},
+		"clean cell: named":    {count("client-skew", trial.Spec.Named), 28}, // all
+		"blocked cell: named":  {count("delay", trial.Spec.Named), 13},       // all
+		"blocked cell: drawn":  {count("delay", drawn), otherDrawn},
+		"blocked cell: taken":  {count("delay", taken), 1},
+		"violated cell: named": {count("eviction", trial.Spec.Named), 1 + otherNamed},
+		"violated cell: drawn": {count("eviction", drawn), otherDrawn},
 	} {
 		if got[0] != got[1] {
 			t.Errorf("%s: %d trials, want %d", name, got[0], got[1])
