@@ -107,14 +107,17 @@ func (o *observer) open() []*effect {
 }
 
 // likely guesses from a command's arguments which keys the command may create: its keys, or its first
-// argument if Redis has no such command.
+// argument if it has none and is no script.
 func likely(args []history.Bytes) (keys []string) {
-	c := resp.Of(args)
-	if c.Name == "" && len(args) > 1 {
-		return []string{string(args[1])}
-	}
-	for _, key := range resp.Keys(c, args) {
+	for _, key := range resp.Keys(resp.Of(args), args) {
 		keys = append(keys, string(key))
+	}
+	switch resp.Name(args) {
+	case "EVAL", "EVALSHA", "FCALL":
+		return keys
+	}
+	if len(keys) == 0 && len(args) > 1 {
+		return []string{string(args[1])}
 	}
 	return keys
 }
