@@ -88,7 +88,7 @@ func inSimulation(fault string) bool {
 }
 
 // Each command of docs/recipes.md shows the flaw of its row, and its trial has the hash that the
-// command gives (--hash). -short runs a sixteenth of the commands.
+// command gives (--hash). -short runs an eighth of the commands.
 func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
 	commands := recipeCommands(readRecipes(t))
 	if len(commands) == 0 {
@@ -104,7 +104,7 @@ func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
 		return strings.Compare(commands[a]+a.oracle+a.cause+a.under, commands[b]+b.oracle+b.cause+b.under)
 	})
 	for i, k := range keys {
-		if testing.Short() && i%16 != 0 {
+		if testing.Short() && i%8 != 0 {
 			continue
 		}
 		t.Run(k.lock+" "+k.oracle+" "+k.cause+" "+k.under, func(t *testing.T) {
