@@ -131,7 +131,7 @@ func (o *observer) before(args []history.Bytes) {
 		return
 	}
 	// On a shared server, its other users may have changed keys.
-	if shared := o.options.Names != nil && !resp.Of(args).Is(resp.ReadOnly|resp.Inert); shared || !o.recording || o.reborn.Load() > 0 || o.anyAnswered() {
+	if shared := o.options.Names != nil && !harmless(args); shared || !o.recording || o.reborn.Load() > 0 || o.anyAnswered() {
 		o.look(cause{})
 	}
 	for range attemptsAtEnds {
@@ -152,11 +152,10 @@ const attemptsAtEnds = 3
 // executes stores and returns the effect of a command that is about to be written; nil = the
 // command has no effect, or the node's keys are not observed.
 func (o *observer) executes(args []history.Bytes, blocks bool) *effect {
-	c := resp.Of(args)
-	if o == nil || o.blind || c.Is(resp.ReadOnly|resp.Inert) {
+	if o == nil || o.blind || harmless(args) {
 		return nil
 	}
-	f := &effect{exec: o.node.executed, from: o.node.clock(), args: args, confined: blocks || c.Confined()}
+	f := &effect{exec: o.node.executed, from: o.node.clock(), args: args, confined: blocks || resp.Of(args).Confined()}
 	o.effects = append(o.effects, f)
 	return f
 }

@@ -106,17 +106,17 @@ func (o *observer) open() []*effect {
 	return open
 }
 
+// harmless reports whether the command certainly changes no key.
+func harmless(args []history.Bytes) bool { return resp.Of(args).Is(resp.ReadOnly | resp.Inert) }
+
 // likely guesses from a command's arguments which keys the command may create: its keys, or its first
-// argument if it has none and is no script.
+// argument if it has none and does not count any.
 func likely(args []history.Bytes) (keys []string) {
-	for _, key := range resp.Keys(resp.Of(args), args) {
+	c := resp.Of(args)
+	for _, key := range resp.Keys(c, args) {
 		keys = append(keys, string(key))
 	}
-	switch resp.Name(args) {
-	case "EVAL", "EVALSHA", "FCALL":
-		return keys
-	}
-	if len(keys) == 0 && len(args) > 1 {
+	if len(keys) == 0 && c.NumKeys == 0 && len(args) > 1 {
 		return []string{string(args[1])}
 	}
 	return keys

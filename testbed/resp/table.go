@@ -80,7 +80,7 @@ func Keys[S ~string](c *Command, args []S) (keys []S) {
 // Lookup returns the command of this name, which may be in capital or small letters. If there is none, it
 // returns an empty Command, which has no traits.
 func Lookup(name string) *Command {
-	var upper [len("GEORADIUSBYMEMBER_RO")]byte // on the stack: the gate asks for every command
+	var upper [len("CLUSTER|COUNT-FAILURE-REPORTS")]byte // on the stack: the gate asks for every command
 	if len(name) > len(upper) {
 		return &noCommand
 	}

@@ -78,6 +78,9 @@ func TestTheTableIsRedis(t *testing.T) {
 	all := described(t)
 	tested := 0
 	for c := range resp.All() {
+		if found := resp.Lookup(strings.ToLower(c.Name)); found != c {
+			t.Errorf("%s is not found by its name: got %q", c.Name, found.Name)
+		}
 		d, known := all[c.Name]
 		if !known {
 			t.Logf("this Redis has no %s", c.Name)
