@@ -48,15 +48,12 @@ func (p *planner) rest(cells []plannedCell, recipes []string) ([]job, error) {
 		for _, s := range slices.Concat(chosen...) {
 			ran[corpus.KeyOf(s)] = true
 		}
-		for _, w := range c.workloads {
-			if !p.probed(*c, w) {
-				continue
-			}
-			all, err := p.schedules(*c, w)
-			if err != nil {
-				return nil, err
-			}
-			lists = append(lists, slices.DeleteFunc(all, func(s trial.Spec) bool { return ran[corpus.KeyOf(s)] }))
+		all, err := p.allNamed(*c)
+		if err != nil {
+			return nil, err
+		}
+		for _, specs := range all {
+			lists = append(lists, slices.DeleteFunc(specs, func(s trial.Spec) bool { return ran[corpus.KeyOf(s)] }))
 		}
 		c.named, c.unlisted, c.skipped = c.named+c.skipped, c.unlisted+c.skipped, 0
 	}
@@ -92,7 +89,7 @@ func (i Info) ChangedLines(changed []Changed) (lines []string) {
 		lines = append(lines, "without a fault too: the corpus chose nothing of "+strings.Join(whole, ", ")+", and every named schedule ran")
 	}
 	if len(ran) > 0 {
-		lines = append(lines, "therefore every named schedule of "+strings.Join(ran, ", ")+" ran, too")
+		lines = append(lines, "every named schedule of "+strings.Join(ran, ", ")+" ran")
 	}
 	if len(part) > 0 {
 		lines = append(lines, "what has changed may show in trials that the corpus did not select; all: "+i.Config.command(part, "--thorough"))

@@ -18,15 +18,8 @@ func (p *planner) named(c *plannedCell) (lists [][]trial.Spec, err error) {
 	if !p.config.Named && p.corpus == nil {
 		return nil, nil
 	}
-	for _, w := range c.workloads {
-		if !p.probed(*c, w) {
-			continue
-		}
-		specs, err := p.schedules(*c, w)
-		if err != nil {
-			return nil, err
-		}
-		lists = append(lists, specs)
+	if lists, err = p.allNamed(*c); err != nil {
+		return nil, err
 	}
 	if p.corpus != nil {
 		if lists, err = p.selected(c, lists); err != nil {
@@ -38,6 +31,21 @@ func (p *planner) named(c *plannedCell) (lists [][]trial.Spec, err error) {
 	}
 	if p.config.NamedOnly && c.named == 0 && c.lack == nil && !c.fault.Undisturbed {
 		c.workloads, c.lack = nil, &trial.Lack{What: trial.LackOfNamed}
+	}
+	return lists, nil
+}
+
+// allNamed returns all named trials of a cell, a list for each workload.
+func (p *planner) allNamed(c plannedCell) (lists [][]trial.Spec, err error) {
+	for _, w := range c.workloads {
+		if !p.probed(c, w) {
+			continue
+		}
+		specs, err := p.schedules(c, w)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, specs)
 	}
 	return lists, nil
 }
