@@ -148,19 +148,13 @@ func (e *evidence) data(budget int) (packed template.HTML, err error) {
 	if packed, err = compressed(e.within(-1)); err != nil {
 		return "", err
 	}
-	if len(packed) <= budget {
-		for worst := len(verdictWords); worst >= 0; worst-- {
-			more, err := compressed(e.within(worst))
-			if err != nil {
-				return "", err
-			}
-			if len(more) <= budget {
-				packed = more
-				break
-			}
-		}
-	} else {
+	if len(packed) > budget {
 		return e.fewer(len(packed), budget)
+	}
+	for worst := len(verdictWords); worst >= 0; worst-- {
+		if more, err := compressed(e.within(worst)); err != nil || len(more) <= budget {
+			return more, err
+		}
 	}
 	return packed, nil
 }

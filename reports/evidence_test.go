@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -176,10 +177,9 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 		e.ranks = append(e.ranks, i%len(verdictWords))
 	}
 	for _, c := range []struct {
-		budget  int
-		entries int // minimum number that the page must have
-		all     bool
-	}{{250_000, 40, true}, {120_000, 1, false}, {1, 0, false}} {
+		budget     int
+		some, none bool // whether some of the commands are in the page, and whether none is
+	}{{250_000, true, false}, {120_000, true, false}, {1, false, true}} {
 		packed, err := e.data(c.budget)
 		if err != nil {
 			t.Fatal(err)
@@ -188,41 +188,73 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 			t.Errorf("budget %d: %d bytes", c.budget, n)
 		}
 		whole := pageDataOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(packed)+`</script>`))
-		entries := 0
-		for _, text := range whole.Entries {
+		worst := -1 // the mildest verdict whose commands are there
+		for i, text := range whole.Entries {
 			if text != elsewhere {
-				entries++
+				worst = max(worst, e.ranks[i])
 			}
 		}
-		if entries < c.entries || (entries == 40) != c.all {
-			t.Errorf("budget %d: %d of 40 lists of commands", c.budget, entries)
+		if (worst >= 0) != c.some || (worst < 0) != c.none {
+			t.Errorf("budget %d: the commands of verdicts up to %d are there", c.budget, worst)
+		}
+		if more := sizeOf(t, e.within(worst+1)); worst < len(verdictWords)-1 && more <= c.budget {
+			t.Errorf("budget %d: commands of milder verdicts than %d would fit, too: %d bytes", c.budget, worst, more)
 		}
 	}
 }
 
-// Timelines are left out only after everything else, the largest first.
+func sizeOf(t *testing.T, data pageData) int {
+	t.Helper()
+	packed, err := compressed(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(packed)
+}
+
+// Timelines are left out only after everything else, the largest first, and as few as possible.
 func TestThePageLeavesOutItsLargestTimelines(t *testing.T) {
+	for name, size := range map[string]func(i int) int{
+		"growing":  func(i int) int { return 100 * (i + 1) },
+		"alike":    func(int) int { return 2000 },
+		"one huge": func(i int) int { return 1000 + i/39*100_000 },
+		"empty":    func(i int) int { return i / 20 * 4000 },
+	} {
+		t.Run(name, func(t *testing.T) { leavesOutTheLargest(t, size) })
+	}
+}
+
+func leavesOutTheLargest(t *testing.T, size func(i int) int) {
 	var e evidence
 	for i := range 40 {
-		random := make([]byte, 100*(i+1))
+		random := make([]byte, 1+size(i))
 		rand.NewChaCha8([32]byte{byte(i)}).Read(random)
 		text := base64.StdEncoding.EncodeToString(random)
 		e.Stories, e.Timelines = append(e.Stories, "story"), append(e.Timelines, text)
 		e.Entries, e.Stored = append(e.Entries, "entries"), append(e.Stored, "stored")
 		e.ranks = append(e.ranks, 0)
 	}
-	for budget, want := range map[int]int{200_000: 40, 80_000: 33, 40_000: 23, 1: 0} {
+	for _, budget := range []int{500_000, 80_000, 40_000, 1} {
 		packed, err := e.data(budget)
 		if err != nil {
 			t.Fatal(err)
 		}
 		whole := pageDataOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(packed)+`</script>`))
-		kept := slices.IndexFunc(whole.Timelines, func(text string) bool { return text == "" })
-		if kept < 0 {
-			kept = len(whole.Timelines)
+		out, largest, smallest := 0, 0, math.MaxInt // of the timelines that are there, and of those that are not
+		for i, text := range whole.Timelines {
+			if text != "" {
+				largest = max(largest, len(text))
+			} else {
+				out, smallest = out+1, min(smallest, len(e.Timelines[i]))
+			}
 		}
-		if kept != want || slices.ContainsFunc(whole.Timelines[kept:], func(text string) bool { return text != "" }) {
-			t.Errorf("budget %d: the first %d timelines are there, want %d, and no other", budget, kept, want)
+		switch {
+		case largest > smallest:
+			t.Errorf("budget %d: a timeline of %d bytes is there, one of %d is not", budget, largest, smallest)
+		case len(packed) > budget && out < len(e.Timelines):
+			t.Errorf("budget %d: %d bytes, and only %d timelines were left out", budget, len(packed), out)
+		case out > 0 && sizeOf(t, e.without(out-1)) <= budget:
+			t.Errorf("budget %d: %d timelines were left out, one too many", budget, out)
 		}
 	}
 }
