@@ -24,10 +24,6 @@ const (
 	// unless the corpus asks for more. 60 exercised trials without a violation bound the share of
 	// violated ones to 4.9 % (Cell.Bound).
 	cleanDrawn = 64
-	// A cell in which no trial of the corpus shows more than a flaw of liveness has all its
-	// named schedules: a flaw of another oracle would be news, and often one schedule alone shows it. The locks on
-	// five nodes are left out: their trials take five times as long.
-	//
 	// otherDrawn and otherNamed are the numbers of drawn trials, and of named schedules outside the
 	// corpus, in every other cell that the corpus has.
 	otherDrawn = 3
@@ -56,7 +52,6 @@ type memory struct {
 type memorized struct {
 	lines    []corpus.Line
 	violated bool            // a line's trial is violated
-	unsafe   bool            // a line's trial has a flaw of another oracle than liveness
 	flaws    map[string]bool // oracle and cause of the lines' flaws
 	draw     int             // the number of trials to draw in a cell without a violation
 }
@@ -81,7 +76,6 @@ func newMemory(list corpus.List, c Config) (*memory, error) {
 		for _, f := range l.Facts() {
 			if corpus.IsFlaw(f) {
 				cell.violated, cell.flaws[corpus.FlawKey(f)] = true, true
-				cell.unsafe = cell.unsafe || !strings.HasPrefix(f, "liveness ")
 			}
 		}
 	}
@@ -203,11 +197,7 @@ func (p *planner) selected(c *plannedCell, lists [][]trial.Spec) ([][]trial.Spec
 		}
 		lists[i] = kept
 	}
-	switch {
-	case !cell.unsafe && c.recipe.Topology != locks.Independent:
-		c.unlisted = len(others)
-		return append(lists, others), nil
-	case !cell.violated:
+	if !cell.violated {
 		c.skipped = len(others)
 		return lists, nil
 	}

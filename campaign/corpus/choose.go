@@ -11,6 +11,8 @@ import (
 type Candidate struct {
 	Line  Line
 	Facts []string
+	// Operations are the kinds of operations that the trial has, with their results: "extend fail".
+	Operations []string
 	// Cost estimates the time that the trial takes, by a measure that is the same on every machine.
 	Cost int
 	// Order is the trial's trial.Result.Order.
@@ -29,17 +31,32 @@ func NewCandidate(t trial.Result, seed uint64) Candidate {
 		}
 	}
 	l.Hash = t.Hash[:min(HashDigits, len(t.Hash))]
-	return Candidate{Line: l, Facts: Facts(t), Cost: t.Ops + t.Commands + t.Keys + perTrial, Order: t.Order()}
+	return Candidate{Line: l, Facts: Facts(t), Operations: operations(t), Cost: t.Ops + t.Commands + t.Keys + perTrial, Order: t.Order()}
+}
+
+// operations returns the operations of a trial's behaviours, sorted.
+func operations(t trial.Result) (all []string) {
+	for _, b := range t.Behaviours {
+		if op := b.Operation(); op != "" {
+			all = append(all, op)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // perTrial is the cost of setting up and judging a trial without commands, in commands.
 const perTrial = 50
 
-// fact is a fact with the scope in which one trial is enough to show it.
-type fact struct{ lock, fault, text string }
+// fact is a fact, or an operation, with the scope in which one trial is enough to show it.
+type fact struct {
+	lock, fault, text string
+	operation         bool
+}
 
 // facts returns the facts for which the corpus may keep the candidate. Of each cell, one trial must
-// show each flaw, and one the cell's worst outcome. Broken assumptions are properties of a lock: one
+// show each flaw, one the cell's worst outcome, and one each operation with each result: the history of that trial
+// is another one when the recipe's operation has changed. Broken assumptions are properties of a lock: one
 // trial under any fault is enough.
 func (c Candidate) facts(worst map[fact]int) (all []fact) {
 	cell := fact{lock: c.Line.Lock, fault: c.Line.Fault}
@@ -48,9 +65,14 @@ func (c Candidate) facts(worst map[fact]int) (all []fact) {
 		case isBroken(text):
 			all = append(all, fact{lock: cell.lock, text: text})
 		case !isOutcome(text):
-			all = append(all, fact{cell.lock, cell.fault, text})
+			all = append(all, fact{lock: cell.lock, fault: cell.fault, text: text})
 		case c.Order == worst[cell]:
-			all = append(all, fact{cell.lock, cell.fault, text})
+			all = append(all, fact{lock: cell.lock, fault: cell.fault, text: text})
+		}
+	}
+	if c.Line.Seed == 0 { // chance alone does not decide which operations there are
+		for _, text := range c.Operations {
+			all = append(all, fact{cell.lock, cell.fault, text, true})
 		}
 	}
 	return all
@@ -167,10 +189,14 @@ func (c *cover) pruned() (lines List) {
 		l := o.Line
 		l.Also = append(l.Also, o.Facts...)
 		for _, f := range o.facts {
-			if !owner[f] {
-				owner[f] = true
+			switch {
+			case owner[f]:
+			case f.operation:
+				l.Operations = append(l.Operations, f.text)
+			default:
 				l.For = append(l.For, f.text)
 			}
+			owner[f] = true
 		}
 		slices.Sort(l.For)
 		l.For = slices.Compact(l.For)

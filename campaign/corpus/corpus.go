@@ -38,8 +38,11 @@ type Line struct {
 	Trial int    `json:"trial,omitempty"`
 	// For are the facts for which the corpus keeps the trial, and Also the other facts that the trial
 	// shows. Both are sorted texts made by Facts.
-	For  []string `json:"for"`
+	For  []string `json:"for,omitempty"`
 	Also []string `json:"also,omitempty"`
+	// Operations are the operations for which the corpus keeps the trial, such as "extend fail": in this cell, no
+	// other line is kept for them. A recipe whose operation has changed gives the trial another Hash.
+	Operations []string `json:"operations,omitempty"`
 	// Remedies are what the story of the trial's first finding offers (story.Story.Remedies).
 	Remedies []string `json:"remedies,omitempty"`
 	// Hash is the beginning of history.Hash of the trial.
@@ -142,8 +145,10 @@ func (l *Line) parse(text []byte) error {
 		return input.Errorf("corpus %s: seed %d, trial %d: expected a seed up to %d and a number from 0", l.at, l.Seed, l.Trial, uint64(trial.MaxSeed))
 	case l.Schedule == "" && l.Seed == 0 && (l.Fault != nemesis.Undisturbed().Name || l.Trial != 0):
 		return input.Errorf("corpus %s: expected a schedule or a seed: only trial 0 without a fault has neither", l.at)
-	case len(l.For) == 0:
-		return input.Errorf("corpus %s: expected facts for which the trial is kept", l.at)
+	case len(l.For)+len(l.Operations) == 0:
+		return input.Errorf("corpus %s: expected facts or operations for which the trial is kept", l.at)
+	case l.Hash != "" && len(l.Hash) != HashDigits:
+		return input.Errorf("corpus %s: hash %q: expected %d digits", l.at, l.Hash, HashDigits)
 	case l.Draw < 0 || l.Draw > MostDrawn:
 		return input.Errorf("corpus %s: draw %d: expected at most %d", l.at, l.Draw, MostDrawn)
 	}

@@ -25,6 +25,7 @@ func TestALineThatCannotBeUsedIsNamedWithItsFile(t *testing.T) {
 		"more than a line":   {good + " <<<", "setnx.jsonl:1: expected a trial as a line of JSON: there is more after it"},
 		"neither kind":       {`{"lock":"setnx","fault":"delay","workload":"mutex","trial":3,"for":["outcome holds"]}`, "setnx.jsonl:1: expected a schedule or a seed"},
 		"no facts":           {`{"lock":"setnx","fault":"delay","workload":"mutex","schedule":"x","for":[]}`, "setnx.jsonl:1: expected facts"},
+		"a short hash":       {`{"lock":"setnx","fault":"delay","workload":"mutex","schedule":"x","hash":"0123","operations":["release ok"]}`, `setnx.jsonl:1: hash "0123": expected 16 digits`},
 		"too many to draw":   {`{"lock":"setnx","fault":"delay","workload":"mutex","schedule":"x","for":["outcome holds"],"draw":1000}`, "setnx.jsonl:1: draw 1000: expected at most 900"},
 		"the same trial two": {good + "\n" + good, "setnx.jsonl:2: setnx under none (mutex), x is already in setnx.jsonl:1"},
 	} {
@@ -73,6 +74,7 @@ func TestChosenTrialsShowEveryFact(t *testing.T) {
 			}
 			c.Facts = rapid.SliceOfNDistinct(rapid.SampledFrom(facts), 1, 4, rapid.ID[string]).Draw(t, "facts")
 			slices.Sort(c.Facts)
+			c.Operations = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"acquire ok", "extend fail"}), 0, 2, rapid.ID[string]).Draw(t, "operations")
 			all = append(all, c)
 		}
 		list := corpus.Choose(all)
@@ -87,6 +89,9 @@ func TestChosenTrialsShowEveryFact(t *testing.T) {
 			for _, text := range l.Facts() {
 				shown[of(l.Lock, l.Fault, text)]++
 			}
+			for _, op := range l.Operations {
+				shown[of(l.Lock, l.Fault, op)]++
+			}
 		}
 		named := map[scoped]bool{}
 		for _, c := range all {
@@ -98,12 +103,17 @@ func TestChosenTrialsShowEveryFact(t *testing.T) {
 					named[of(c.Line.Lock, c.Line.Fault, text)] = true
 				}
 			}
+			for _, op := range c.Operations {
+				if n := shown[of(c.Line.Lock, c.Line.Fault, op)]; c.Line.Seed == 0 && n != 1 {
+					t.Fatalf("%d lines of %s under %s are kept for %q, want 1", n, c.Line.Lock, c.Line.Fault, op)
+				}
+			}
 		}
 		for _, l := range list {
 			needed := func(text string) bool {
 				return shown[of(l.Lock, l.Fault, text)] == 1
 			}
-			if !slices.ContainsFunc(l.For, needed) {
+			if !slices.ContainsFunc(l.For, needed) && len(l.Operations) == 0 {
 				t.Fatalf("%s could be left out", l.Title())
 			}
 			if l.Seed > 0 && !slices.ContainsFunc(l.For, func(text string) bool { return !named[of(l.Lock, l.Fault, text)] }) {

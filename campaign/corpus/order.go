@@ -42,7 +42,7 @@ func Order(all []Candidate) []Schedule {
 		}
 		l := index[s]
 		for _, text := range c.Facts {
-			l.facts = append(l.facts, fact{c.Line.Lock, c.Line.Fault, text})
+			l.facts = append(l.facts, fact{lock: c.Line.Lock, fault: c.Line.Fault, text: text})
 		}
 		l.cost += c.Cost
 		l.worth = float64(len(l.facts)) / float64(l.cost)
