@@ -302,8 +302,11 @@ func (i Info) CorpusLines() (lines []string) {
 	if !i.Config.Corpus {
 		return nil
 	}
-	named, unlisted, drawn, taken, skipped := 0, 0, 0, 0, 0
+	named, unlisted, probes, drawn, taken, skipped := 0, 0, 0, 0, 0, 0
 	for _, p := range i.Plan {
+		if p.Fault == nemesis.Undisturbed().Name {
+			probes += min(len(p.Workloads), p.Drawn) // the first trial of each workload
+		}
 		named, unlisted, drawn, taken, skipped = named+p.Named, unlisted+p.Unlisted, drawn+p.Drawn, taken+p.Corpus, skipped+p.Skipped
 	}
 	named -= unlisted
@@ -313,12 +316,15 @@ func (i Info) CorpusLines() (lines []string) {
 		if taken > 0 {
 			chosen += fmt.Sprintf(" and %d drawn %s of other seeds", taken, wording.Plural(taken, "trial"))
 		}
-		left := ""
+		without, left := "", ""
+		if probes > 0 {
+			without = fmt.Sprintf("%d fault-free %s, ", probes, wording.Plural(probes, "probe"))
+		}
 		if skipped > 0 {
 			left = fmt.Sprintf("%d named %s, and ", skipped, wording.Plural(skipped, "schedule"))
 		}
-		lines = append(lines, fmt.Sprintf("of the corpus: %s; beside it %d other named %s, and %d trials drawn by seed %d. Left out: %sdrawn trials of cells whose verdict is known; --thorough runs all",
-			chosen, unlisted, wording.Plural(unlisted, "schedule"), drawn, i.Config.Seed, left))
+		lines = append(lines, fmt.Sprintf("of the corpus: %s; beside it %d other named %s, %sand %d trials drawn by seed %d. Left out: %sdrawn trials of cells whose verdict is known; --thorough runs all",
+			chosen, unlisted, wording.Plural(unlisted, "schedule"), without, drawn-probes, i.Config.Seed, left))
 	}
 	if i.Adapted {
 		usual := DefaultConfig()
