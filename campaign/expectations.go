@@ -128,7 +128,7 @@ func huntOf(info Info, trials []trial.Result) hunt {
 	h := hunt{info: info, flaws: map[cellFlaw]bool{}, oracles: map[cellFlaw]bool{}, finished: map[cellFlaw]int{}}
 	for _, t := range trials {
 		cell := cellFlaw{lock: t.Spec.Lock, fault: t.Spec.Fault}
-		if t.Err == "" && !t.Unplanned() {
+		if t.Err == "" {
 			h.finished[cell]++
 		}
 		for _, v := range t.Verdicts {

@@ -46,7 +46,7 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 	}
 	unprobed := map[pair]bool{} // pairs whose probe failed, so that no trial followed
 	for _, t := range m.Failed {
-		if t.Probe && !t.Unplanned() {
+		if t.Probe {
 			unprobed[pair{t.Spec.Lock, t.Spec.Workload}] = true
 		}
 	}
@@ -64,12 +64,8 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 	if !m.Shard.Part() { // another shard may show a flaw that this one misses
 		m.Missed = missed(info, trials)
 	}
-	m.Settled, m.Programs = settled(trials), programFlaws(info, trials)
+	m.Programs = programFlaws(info, trials)
 	return m
-}
-
-func plannedTrials(trials []trial.Result) []trial.Result {
-	return slices.DeleteFunc(slices.Clone(trials), trial.Result.Unplanned)
 }
 
 // tally adds a cell's planned and finished trials to the matrix's numbers.
@@ -85,7 +81,6 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 		}
 		return n
 	}
-	trials = plannedTrials(trials)
 	if m.Shard.Part() {
 		m.Planned += p.InShard
 		m.Finished += min(len(trials), p.InShard)
@@ -129,7 +124,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 		case t.Outcome == trial.Unknown:
 			c.Undecided++
 			if c.UndecidedWhy == "" {
-				c.UndecidedWhy, c.UndecidedDir = why(t), cmp.Or(t.Dir, t.DoubtDir())
+				c.UndecidedWhy, c.UndecidedDir = why(t), t.Dir
 			}
 		}
 		if t.Violation() {

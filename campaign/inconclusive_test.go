@@ -62,50 +62,6 @@ func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
 	}
 }
 
-func TestARunWithoutAStallSettlesADoubt(t *testing.T) {
-	race := trial.Flaw{Oracle: "exclusion", Cause: "race"}
-	short := inDoubtOf("exclusion", checker.LeaseOutlived) // a declared flaw
-	crashed := found("client-pause", 0, 1)
-	crashed.Err = "no free port"
-	for name, c := range map[string]struct {
-		again   trial.Result
-		settled bool
-	}{
-		"it holds":                             {found("client-pause", 0, 1, trialtest.Verdict("exclusion", checker.Held)), true},
-		"it shows it":                          {found("client-pause", 0, 1, trialtest.Violated("exclusion", checker.Race)), true},
-		"it shows something else":              {found("client-pause", 0, 1, trialtest.Violated("exclusion", checker.LeaseOutlived)), true},
-		"in doubt is what is declared":         {found("client-pause", 0, 1, short), true},
-		"in doubt again":                       {found("client-pause", 0, 1, inDoubtOf("exclusion", checker.Race)), false},
-		"it holds, but was spoilt":             {stalledTrial("client-pause", 0, trialtest.Verdict("exclusion", checker.Held)), false},
-		"the fault hit nothing":                {found("client-pause", 0, 0, trialtest.Verdict("exclusion", checker.Held)), false},
-		"the oracle could not tell":            {found("client-pause", 0, 1, trialtest.Verdict("exclusion", checker.Unknown)), false},
-		"the harness could not finish":         {crashed, false},
-		"nothing was acquired":                 {found("client-pause", 0, 1, trialtest.Verdict("exclusion", checker.NotApplicable)), false},
-		"it shows it, or something else":       {found("client-pause", 0, 1, trialtest.Violated("exclusion", checker.Unclassified)), false},
-		"in doubt it, or something else":       {found("client-pause", 0, 1, inDoubtOf("exclusion", checker.Unclassified)), false},
-		"of that oracle there is no word":      {found("client-pause", 0, 1, trialtest.Verdict("resource", checker.Held)), false},
-		"it holds for that oracle, not others": {found("client-pause", 0, 1, trialtest.Verdict("exclusion", checker.Held), trialtest.Verdict("resource", checker.Unknown)), true},
-	} {
-		again := c.again
-		again.Runs = []trial.EarlierRun{{Doubtful: []trial.Flaw{race}, Dir: "d"}}
-		inherit(&again)
-		left := slices.ContainsFunc(again.Doubtful, race.Same)
-		if left == c.settled {
-			t.Errorf("%s: left in doubt: %t", name, left)
-		}
-		if left && !again.Violation() && again.Outcome != trial.Unknown {
-			t.Errorf("%s: %s, want unknown as long as something is in doubt", name, again.Outcome)
-		}
-		told := settled([]trial.Result{again})
-		if want := c.settled && !slices.ContainsFunc(again.Flaws, race.Same); (len(told) == 1 && told[0].Dir == "d") != want {
-			t.Errorf("%s: told as settled: %+v, want %t", name, told, want)
-		}
-		if told := settled([]trial.Result{again, found("client-pause", 2, 1, trialtest.Violated("exclusion", checker.Race))}); len(told) > 0 {
-			t.Errorf("%s: told as settled: %+v, though another trial showed it", name, told)
-		}
-	}
-}
-
 func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	s, err := createStore(t.TempDir(), "compare", time.Now())
 	if err != nil {
@@ -123,27 +79,27 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 		r.take(t.Context(), job{spec: result.Spec}, trial.Done{Trial: result, Kept: true, Stalled: true})
 	}
 	jobs := r.reruns(t.Context(), 1)
-	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" || jobs[0].runs[0].Recorded || !slices.Equal(jobs[0].runs[0].Doubtful, []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}) {
+	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" {
 		t.Fatalf("again %+v, want the trial with an undeclared doubt", jobs)
 	}
+	if _, err := os.Stat(r.folder(doubted.Spec)); err == nil {
+		t.Error("the evidence of the spoilt run is still there")
+	}
 	r.take(t.Context(), jobs[0], trial.Done{Trial: found("client-pause", 1, 1, trialtest.Verdict("exclusion", checker.Held))})
-	last := r.trials[len(r.trials)-1]
-	if len(last.Doubtful) > 0 || len(r.spoilt) > 0 {
-		t.Errorf("got %+v, want it settled", last)
-	}
-	if told := settled(r.trials); len(told) != 1 || told[0].Dir != trial.Folder(doubted.Spec) {
-		t.Errorf("settled: %+v, want the doubt, with the folder of the run that showed it", told)
-	}
-	if _, err := os.Stat(r.folder(doubted.Spec)); err != nil {
-		t.Error(err)
+	if last := r.trials[len(r.trials)-1]; last.Outcome != trial.Holds || len(r.spoilt) > 0 {
+		t.Errorf("got %+v, want the undisturbed run", last)
 	}
 }
 
-// A doubt that no run settles makes the cell unknown, even if the last runs showed nothing.
+// The last run of a spoilt trial counts: if all were disturbed, the trial is undecided, whatever the last one shows.
 func TestACellWithADoubtIsUndecided(t *testing.T) {
-	for name, last := range map[string]trial.Result{
-		"spoilt, and holds":     stalledTrial("client-pause", 1, trialtest.Verdict("exclusion", checker.Held)),
-		"the fault hit nothing": found("client-pause", 1, 0, trialtest.Verdict("exclusion", checker.Held)),
+	for name, c := range map[string]struct {
+		last   trial.Result
+		doubts int
+		dir    string // the evidence of a run that holds is not kept
+	}{
+		"in doubt again":    {stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race)), 1, trial.Folder(stalledTrial("client-pause", 1).Spec)},
+		"spoilt, and holds": {stalledTrial("client-pause", 1, trialtest.Verdict("exclusion", checker.Held)), 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := createStore(t.TempDir(), "compare", time.Now())
@@ -153,67 +109,47 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 			defer s.close()
 			r := &run{store: s, planner: &planner{}}
 			first := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race))
+			first.Stall = time.Second
 			r.take(t.Context(), job{spec: first.Spec}, trial.Done{Trial: first, Kept: true, Stalled: true})
 			for range mostReruns {
 				jobs := r.reruns(t.Context(), 1)
 				if len(jobs) != 1 {
 					t.Fatalf("again %+v, want the trial", jobs)
 				}
-				r.take(t.Context(), jobs[0], trial.Done{Trial: last})
+				r.take(t.Context(), jobs[0], trial.Done{Trial: c.last, Kept: true})
 			}
 			r.record(t.Context(), found("client-pause", 2, 1, trialtest.Verdict("exclusion", checker.Held)))
 			info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause", Workloads: []string{"mutex"}}}}
 			info.Config.Trials = 2
 			m := fold(info, "", r.trials)
-			if c := m.Cells[0]; c.Verdict != trial.Unknown || c.UndecidedDir != trial.Folder(first.Spec) || m.ExitCode(false) != ExitUnknown {
-				t.Errorf("cell %s (%s), exit code %d: want it undecided", c.Verdict, c.UndecidedDir, m.ExitCode(false))
+			if cell := m.Cells[0]; cell.Verdict != trial.Unknown || cell.UndecidedDir != c.dir || m.ExitCode(false) != ExitUnknown {
+				t.Errorf("cell %s (%s), exit code %d: want it undecided", cell.Verdict, cell.UndecidedDir, m.ExitCode(false))
 			}
-			if len(m.Doubtful) != 1 || m.Doubtful[0].Dir != trial.Folder(first.Spec) {
-				t.Errorf("in doubt: %+v, want it, with the first run's folder", m.Doubtful)
+			if len(m.Doubtful) != c.doubts || m.Planned != 2 || m.Finished != 2 {
+				t.Errorf("in doubt: %+v, finished %d of %d", m.Doubtful, m.Finished, m.Planned)
+			}
+			if words := (Stored{Trials: r.trials}).StallWords(); !strings.Contains(words, "stalled in 1 of 2 trials, longest 1000.0 ms") {
+				t.Errorf("it says %q", words)
 			}
 		})
 	}
 }
 
-// A certain violation is recorded with its evidence. If the trial also leaves a doubt, another
-// attempt, in a folder of its own, settles the doubt.
-func TestAViolationIsRecordedThoughItIsRunAgain(t *testing.T) {
-	s, err := createStore(t.TempDir(), "compare", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	r := &run{store: s, planner: &planner{}}
-	bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), trialtest.Violated("ownership", checker.ForeignDelete))
-	if err := trial.MakeFolder(r.folder(bug.Spec)); err != nil {
-		t.Fatal(err)
-	}
-	r.take(t.Context(), job{spec: bug.Spec}, trial.Done{Trial: bug, Kept: true})
-	jobs := r.reruns(t.Context(), 1)
-	if len(jobs) != 1 || len(jobs[0].runs) != 1 || jobs[0].spec.Attempt != 1 || len(jobs[0].runs[0].Doubtful) != 1 || r.progress.Total != 1 {
-		t.Fatalf("again %+v of %d, want another attempt", jobs, r.progress.Total)
-	}
-	if len(r.trials) != 1 || r.trials[0].Outcome != trial.Violated || r.trials[0].Dir != trial.Folder(bug.Spec) {
-		t.Fatalf("recorded %+v, want the violation", r.trials)
-	}
-	if _, err := os.Stat(r.folder(bug.Spec)); err != nil {
-		t.Error(err)
-	}
-	info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause", Workloads: []string{"mutex"}}}}
-	info.Config.Trials = 2
-	check := func(when string, doubts int) {
-		t.Helper()
-		m := fold(info, "", r.trials)
-		if len(m.Doubtful) != doubts || m.Planned != 2 || m.Finished != 1 || !m.Interrupted || huntOf(info, r.trials).finished[cellFlaw{lock: "test-flawed", fault: "client-pause"}] != 1 {
-			t.Errorf("%s: in doubt %+v, finished %d of %d; want %d in doubt, and one trial of two finished", when, m.Doubtful, m.Finished, m.Planned, doubts)
+// A run that shows an undeclared violation beyond doubt is recorded, whatever else it leaves in doubt. One with
+// declared violations alone is replaced.
+func TestOnlyARunWithoutAnUndeclaredViolationIsReplaced(t *testing.T) {
+	for cause, again := range map[checker.Cause]int{checker.ForeignDelete: 1, checker.ServerLostKey: 0} {
+		s, err := createStore(t.TempDir(), "compare", time.Now())
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	check("before the next attempt", 1)
-	last := found("client-pause", 1, 1, trialtest.Verdict("exclusion", checker.Held))
-	r.take(t.Context(), jobs[0], trial.Done{Trial: last})
-	check("settled", 0)
-	if len(r.trials) != 2 || len(r.spoilt) > 0 || r.err != nil {
-		t.Errorf("recorded %d, set aside %d, %v", len(r.trials), len(r.spoilt), r.err)
+		defer s.close()
+		r := &run{store: s, planner: &planner{}}
+		bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), trialtest.Violated("ownership", cause))
+		r.take(t.Context(), job{spec: bug.Spec}, trial.Done{Trial: bug, Kept: true})
+		if jobs := r.reruns(t.Context(), 1); len(jobs) != again || len(r.trials) != 1-again || r.err != nil {
+			t.Errorf("%s: again %+v, recorded %d, %v", cause, jobs, len(r.trials), r.err)
+		}
 	}
 }
 
@@ -238,23 +174,6 @@ func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
 	}
 	if _, err := os.Stat(r.folder(result.Spec)); err != nil {
 		t.Error(err)
-	}
-}
-
-// The attempts at one trial in a confirming campaign have different folders.
-func TestAttemptsOfAConfirmationAreToldApart(t *testing.T) {
-	f := &confirmation{tried: map[string]int{}}
-	p := &planner{confirm: f}
-	spec := trial.Spec{Lock: "a", Fault: "f", Workload: "mutex"}
-	for n := range 4 {
-		if n%2 == 0 {
-			spec = f.next(trial.Spec{Lock: "a", Fault: "f", Workload: "mutex"})
-		} else {
-			spec = p.nextAttempt(spec)
-		}
-		if spec.Attempt != n {
-			t.Errorf("got attempt %d, want %d", spec.Attempt, n)
-		}
 	}
 }
 

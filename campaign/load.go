@@ -53,8 +53,8 @@ func (s Stored) StallWords() string {
 	var n int
 	var longest time.Duration
 	for _, t := range s.Trials {
-		if stall := t.LongestStall(); stall > 0 {
-			n, longest = n+1, max(longest, stall)
+		if t.Stall > 0 {
+			n, longest = n+1, max(longest, t.Stall)
 		}
 	}
 	if n == 0 {

@@ -98,8 +98,6 @@ type Matrix struct {
 	// Doubtful are undeclared violations that are possible but not certain; one entry for
 	// each cell.
 	Doubtful []Doubt `json:"-"`
-	// Settled lists the doubts that a rerun settled. They do not affect the exit code.
-	Settled []Doubt `json:"-"`
 	// New are flaws that the corpus does not have in their cells, and Lost are facts of the corpus that
 	// did not come out.
 	New  []Discrepancy `json:"new,omitempty"`

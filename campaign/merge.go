@@ -303,11 +303,7 @@ func (m *merging) write(ctx context.Context, st *store) (Merged, error) {
 		if err := ctx.Err(); err != nil {
 			return merged, err
 		}
-		folders := []string{t.Dir}
-		for _, r := range t.Runs {
-			folders = append(folders, r.Dir)
-		}
-		if err := copyFolders(t.from, st.dir, folders...); err != nil {
+		if err := copyFolders(t.from, st.dir, t.Dir); err != nil {
 			return merged, err
 		}
 		if err := st.add(t.Result); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
@@ -35,7 +36,9 @@ type plannedCell struct {
 type job struct {
 	spec  trial.Spec
 	probe bool
-	runs  []trial.EarlierRun // earlier runs of the trial
+	// earlier is the number of spoilt runs that this run replaces, and stall the longest stall of these.
+	earlier int
+	stall   time.Duration
 	// sampled: the trial is repeated at the end, to check that its history is the same.
 	sampled bool
 }

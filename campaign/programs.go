@@ -43,7 +43,7 @@ func programFlaws(info Info, trials []trial.Result) []ProgramFlaw {
 	var all []ProgramFlaw
 	judged, recipes := map[string]int{}, []map[string]bool{} // recipes is indexed like all
 	for _, t := range trials {
-		if t.Err != "" || t.Unplanned() {
+		if t.Err != "" {
 			continue
 		}
 		judged[t.Spec.Workload]++

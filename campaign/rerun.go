@@ -20,10 +20,11 @@ type spoilt struct {
 
 // spoils says whether the outcome of the trial calls for a rerun.
 func (r *run) spoils(d trial.Done, t trial.Result) bool {
-	return d.Stalled || !r.info.Deterministic && inDoubt(t, r.trials) // a deterministic rerun cannot settle a doubt
+	// A deterministic rerun shows the same.
+	return d.Stalled || !r.info.Deterministic && (inDoubt(t, r.trials) || t.Spoilt && t.Outcome == trial.Unknown)
 }
 
-// runAll runs jobs, then reruns spoilt trials that could still change their cell or settle a doubt.
+// runAll runs jobs, then reruns spoilt trials that could still change their cell.
 // Reruns use fewer workers, to relieve the machine. There are at most max(10, a twentieth of the
 // jobs) reruns, so that a busy machine costs little time.
 func (r *run) runAll(ctx context.Context, jobs []job) {
@@ -38,24 +39,14 @@ func (r *run) runAll(ctx context.Context, jobs []job) {
 	r.reruns(ctx, 0)
 }
 
-// nextAttempt returns s as the next attempt (Spec.Attempt). Each attempt has its own folder.
-func (p *planner) nextAttempt(s trial.Spec) trial.Spec {
-	if p.confirm != nil { // the confirmation counts attempts itself
-		return p.confirm.next(s)
-	}
-	s.Attempt++
-	return s
-}
-
 // reruns returns jobs that rerun up to n spoilt trials, and records the other spoilt trials as they
 // are. Trials with undeclared doubts come first. Then come trials of cells in which no flaw is
-// sought, since no other trials decide these cells. A trial in doubt that shows a violation is
-// recorded as well; its rerun is the next attempt. The evidence of an undeclared doubt is kept,
-// whatever the rerun shows.
+// sought, since no other trials decide these cells. A rerun replaces the spoilt run, whose evidence goes; a run that
+// shows an undeclared flaw beyond doubt is never replaced.
 func (r *run) reruns(ctx context.Context, n int) []job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	doubted := func(s spoilt) bool { return inDoubt(s.trial, r.trials) }
+	doubted := func(s spoilt) bool { return inDoubt(s.trial, r.trials) && len(undeclared(s.trial.Flaws)) == 0 }
 	first := slices.DeleteFunc(slices.Clone(r.spoilt), func(s spoilt) bool { return !doubted(s) })
 	others := slices.DeleteFunc(r.spoilt, doubted)
 	slices.SortStableFunc(others, func(a, b spoilt) int {
@@ -63,22 +54,14 @@ func (r *run) reruns(ctx context.Context, n int) []job {
 	})
 	var jobs []job
 	for _, s := range append(first, others...) {
-		shows, doubt := s.trial.Violation(), doubted(s) // before the trial is recorded
-		if len(jobs) >= n || ctx.Err() != nil || !doubt && (shows || r.decided(s.job.spec)) {
+		if len(jobs) >= n || ctx.Err() != nil || !doubted(s) && (s.trial.Violation() || r.decided(s.job.spec)) {
 			r.record(ctx, s.trial)
 			continue
 		}
-		if shows {
-			r.record(ctx, s.trial)
-			r.progress.Total++
-		}
-		run := trial.EarlierRun{Doubtful: undeclared(s.trial.Doubtful), Recorded: shows, Stall: s.trial.Stall}
-		if doubt { // the evidence of a doubt must be kept
-			run.Dir, s.job.spec = s.trial.Dir, r.planner.nextAttempt(s.job.spec)
-		} else if err := trial.RemoveFolder(r.folder(s.job.spec)); err != nil {
+		if err := trial.RemoveFolder(r.folder(s.job.spec)); err != nil {
 			r.fail(err)
 		}
-		s.job.runs = append(slices.Clone(s.job.runs), run)
+		s.job.earlier, s.job.stall = s.job.earlier+1, s.trial.Stall
 		jobs = append(jobs, s.job)
 	}
 	r.spoilt = nil

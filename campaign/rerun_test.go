@@ -145,18 +145,18 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 			t.Fatalf("not seen to have stalled: %+v", d)
 		}
 		d.Kept = true
-		r.take(t.Context(), job{spec: spec, runs: make([]trial.EarlierRun, again)}, d)
+		r.take(t.Context(), job{spec: spec, earlier: again}, d)
 	}
 	t.Run("twice", func(t *testing.T) {
 		r := &run{store: s, planner: &planner{}}
 		for again := range mostReruns {
 			at(r, again)
-			if jobs := r.reruns(t.Context(), 5); len(jobs) != 1 || len(jobs[0].runs) != again+1 || len(r.trials) > 0 {
+			if jobs := r.reruns(t.Context(), 5); len(jobs) != 1 || jobs[0].earlier != again+1 || len(r.trials) > 0 {
 				t.Fatalf("run %d: again %+v, recorded %d", again+1, jobs, len(r.trials))
 			}
 		}
 		at(r, mostReruns)
-		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != trial.Unknown || len(r.trials[0].Runs) != mostReruns || r.err != nil {
+		if len(r.spoilt) > 0 || len(r.trials) != 1 || r.trials[0].Outcome != trial.Unknown || r.err != nil {
 			t.Errorf("%d set aside, recorded %+v, %v", len(r.spoilt), r.trials, r.err)
 		}
 	})

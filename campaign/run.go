@@ -291,7 +291,7 @@ func (r *run) fail(err error) {
 // take records the outcome of a job, or sets it aside for a rerun. The caller holds mu.
 func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
-	t.Spec, t.Runs, t.Acquires = j.spec, j.runs, d.Acquires
+	t.Spec, t.Stall, t.Acquires = j.spec, max(t.Stall, j.stall), d.Acquires
 	r.planner.corpus.compare(&t)
 	if d.Kept && (r.Config.Keep || t.Violation() && (t.Headline || !r.shownBefore(t)) || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)
@@ -307,8 +307,10 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	if t.Changed {
 		r.changed = append(r.changed, t.Spec.Lock)
 	}
-	inherit(&t)
-	if r.spoils(d, t) && len(j.runs) < mostReruns {
+	if j.earlier > 0 && t.Spoilt && t.Outcome == trial.Holds { // what the run before showed is as open as it was
+		t.Outcome, t.Why = trial.Unknown, "every run was disturbed by a stall of the machine, or by an election that no fault caused"
+	}
+	if r.spoils(d, t) && j.earlier < mostReruns {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})
 		return
 	}

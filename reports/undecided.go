@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
@@ -21,7 +20,7 @@ const undecidedAdvice = "These trials are undecided: they count neither for nor 
 	"in the simulation a second run gives the same result, and the reason lies in the trial itself."
 
 // openCells returns the cells that have a verdict but also undecided trials, then the cells with a
-// possible undeclared violation, even if a further run settled that doubt.
+// possible undeclared violation.
 func (r result) openCells() []openCell {
 	var out []openCell
 	add := func(text, dir string) {
@@ -37,7 +36,7 @@ func (r result) openCells() []openCell {
 			add(openWords(c), c.UndecidedDir)
 		}
 	}
-	for _, d := range slices.Concat(r.Matrix.Doubtful, r.Matrix.Settled) {
+	for _, d := range r.Matrix.Doubtful {
 		add(fmt.Sprintf("%s under %s: %s", d.Lock, d.Fault, d.Words()), d.Dir)
 	}
 	return out

@@ -46,13 +46,12 @@ type Result struct {
 	Flaws    []Flaw            `json:"flaws,omitempty"` // distinct, worst first
 	Verdicts []checker.Verdict `json:"verdicts,omitempty"`
 	// Doubtful are flaws that may not be the lock's: a stall of the harness, or an election that no
-	// fault provoked, may explain them. Doubtful includes the undeclared flaws that earlier runs of
-	// the trial left in doubt, unless a later run settled them.
+	// fault provoked, may explain them.
 	Doubtful []Flaw `json:"doubtful,omitempty"`
 	// Spoilt: the harness was not scheduled for too long, or nodes elected another primary without
 	// a fault. Then even the absence of a flaw proves nothing.
 	Spoilt bool `json:"spoilt,omitempty"`
-	// Stall is the longest stall of the harness if it spoilt the trial; else 0.
+	// Stall is the longest stall of the harness that spoilt the trial, or a run that this one replaces; 0 = none did.
 	Stall time.Duration `json:"stall,omitempty"`
 	// Hits counts what the fault demonstrably affected.
 	Hits int `json:"hits"`
@@ -76,8 +75,8 @@ type Result struct {
 	// ended its process; Outcome is then unknown. For a trial that the code under test ended, it says
 	// what may have been left behind; Outcome is then valid.
 	Err string `json:"error,omitempty"`
-	// Lack says what is missing if Outcome is not supported. Why is a sentence about the lack, about
-	// the doubts that earlier runs left, or about an earlier run that ended its process.
+	// Lack says what is missing if Outcome is not supported. Why is a sentence about the lack, or
+	// about an earlier run that ended its process.
 	Lack    *Lack         `json:"lack,omitempty"`
 	Why     string        `json:"why,omitempty"`
 	Elapsed time.Duration `json:"elapsed"`
@@ -86,8 +85,6 @@ type Result struct {
 	// Probe: the trial has no fault and shows the recipe's commands. It also counts as a trial of
 	// its cell, if the campaign has that cell.
 	Probe bool `json:"probe,omitempty"`
-	// Runs are the earlier runs of the trial, in order; nil if the trial was run only once.
-	Runs []EarlierRun `json:"runs,omitempty"`
 	// Headline: the corpus has the trial as the one that reports show for its cell, and has its
 	// minimal version.
 	Headline bool `json:"headline,omitempty"`

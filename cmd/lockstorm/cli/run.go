@@ -330,7 +330,7 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 	return nil
 }
 
-// discrepancies prints undeclared, doubtful, settled and confirmed flaws; with --expect also declared
+// discrepancies prints undeclared, doubtful and confirmed flaws; with --expect also declared
 // flaws that were not found and faults that hit nothing; and, on stderr, failed trials.
 func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
@@ -339,9 +339,6 @@ func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
 	a.impatientLease(w, s)
 	for _, d := range s.Matrix.Doubtful {
 		a.say(w, "undecided: %s under %s: %s%s", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
-	}
-	for _, d := range s.Matrix.Settled {
-		a.say(w, "settled: %s under %s: %s%s", d.Lock, d.Fault, d.Words(), at(s.Dir, d.Dir))
 	}
 	a.corpusFacts(w, s)
 	if n, of := s.Confirmed(); of > 0 {

@@ -32,7 +32,7 @@ func TestPaceSaysHowMuchWasDone(t *testing.T) {
 			[]string{"1300 trials in 6m40s, 3.25 a second"}},
 		{"a busy machine", campaign.Stored{Info: campaign.Info{Elapsed: 400 * time.Second}, Trials: append(trials(1298, 0),
 			trial.Result{Stall: 99700 * time.Microsecond},
-			trial.Result{Runs: []trial.EarlierRun{{Stall: 123880 * time.Microsecond}}})},
+			trial.Result{Stall: 123880 * time.Microsecond})},
 			[]string{"1300 trials in 6m40s, 3.25 a second", "the machine stalled in 2 of 1300 trials, longest 123.9 ms; their doubtful violations do not count"}},
 		{"virtual time", campaign.Stored{
 			Info: campaign.Info{Elapsed: 41 * time.Second, Deterministic: true}, Trials: trials(1920, 6*time.Second), Reproduced: 40,
