@@ -99,6 +99,33 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 	m.Finished += min(count(func(s trial.Spec) bool { return !s.Named() && !unprobed[pair{p.Lock, s.Workload}] }), drawn)
 }
 
+// add counts a trial of a campaign with or without a corpus, its flaws and its oracles.
+func (c *Cell) add(t trial.Result, corpus bool) {
+	switch {
+	case t.Decided():
+		c.Exercised++
+		// A probe depends on no seed of the campaign, and may be a trial of the corpus.
+		if t.Spec.Named() || t.Spec.DrawnFrom > 0 || t.Probe && corpus {
+			c.Enumerated++
+		}
+	case t.Outcome == trial.Unknown:
+		c.Undecided++
+		if c.UndecidedWhy == "" {
+			c.UndecidedWhy, c.UndecidedDir = why(t), t.Dir
+		}
+	}
+	if t.Violation() {
+		c.Violations++
+		if !t.Exercised() {
+			c.Unstruck++
+		}
+	}
+	c.addFlaws(t.Flaws)
+	for _, v := range t.Verdicts {
+		c.Oracles[v.Oracle] = worse(c.Oracles[v.Oracle], string(v.Result))
+	}
+}
+
 // foldCell sums up a cell's trials, which are sorted worst first. The worst trial decides the cell's
 // verdict. If the worst is NotExercised, a trial in which the lock held decides, if there is one.
 func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
@@ -112,32 +139,10 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	if len(trials) == 0 {
 		return c
 	}
-	worst := trials[0]
 	for _, t := range trials {
-		switch {
-		case t.Decided():
-			c.Exercised++
-			// A probe depends on no seed of the campaign, and may be a trial of the corpus.
-			if t.Spec.Named() || t.Spec.DrawnFrom > 0 || t.Probe && info.Config.Corpus {
-				c.Enumerated++
-			}
-		case t.Outcome == trial.Unknown:
-			c.Undecided++
-			if c.UndecidedWhy == "" {
-				c.UndecidedWhy, c.UndecidedDir = why(t), t.Dir
-			}
-		}
-		if t.Violation() {
-			c.Violations++
-			if !t.Exercised() {
-				c.Unstruck++
-			}
-		}
-		c.addFlaws(t.Flaws)
-		for _, v := range t.Verdicts {
-			c.Oracles[v.Oracle] = worse(c.Oracles[v.Oracle], string(v.Result))
-		}
+		c.add(t, info.Config.Corpus)
 	}
+	worst := trials[0]
 	c.Verdict, c.Kind = worst.Outcome, worst.Kind
 	if len(worst.Flaws) > 0 {
 		c.Forever = worst.Flaws[0].Forever

@@ -151,6 +151,24 @@ type run struct {
 	err      error // the first error of the store, a worker or the sink
 }
 
+// probe runs the probes of the cells, and returns them.
+func (r *run) probe(ctx context.Context, cells []plannedCell) ([]job, error) {
+	probes, err := r.planner.probes(cells)
+	if err != nil {
+		return nil, err
+	}
+	r.progress.Total = len(probes)
+	for _, c := range cells {
+		drawn := r.Config.Trials
+		if c.fault.Undisturbed {
+			drawn = max(0, drawn-1) // the probe counts as the first drawn trial
+		}
+		r.progress.Total += drawn * len(c.workloads) / max(1, r.Config.Shard.Count)
+	}
+	r.runAll(ctx, r.sampling(r.progress.Total).mark(probes))
+	return probes, nil
+}
+
 // all runs the probes, then everything else, and folds the results.
 func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	if err := r.saveInfo(); err != nil {
@@ -163,19 +181,10 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		}
 		r.sink = sink
 	}
-	probes, err := r.planner.probes(cells)
+	probes, err := r.probe(ctx, cells)
 	if err != nil {
 		return err
 	}
-	r.progress.Total = len(probes)
-	for _, c := range cells {
-		drawn := r.Config.Trials
-		if c.fault.Undisturbed {
-			drawn = max(0, drawn-1) // the probe counts as the first drawn trial
-		}
-		r.progress.Total += drawn * len(c.workloads) / max(1, r.Config.Shard.Count)
-	}
-	r.runAll(ctx, r.sampling(r.progress.Total).mark(probes))
 	if ctx.Err() != nil { // without its probe, a cell's schedules are unknown
 		return r.finish(ctx)
 	}

@@ -78,22 +78,7 @@ func (t *teller) clues() clues {
 		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, reentrant: t.Claims.Reentrant, nodes: t.Claims.NodeQuorum(),
 		extended: t.Finding.Account.What == account.ExtendedLate, unfenced: t.Finding.Account.What == account.FenceMissing,
 	}
-	for _, h := range t.storyHolds {
-		g := t.grant(h)
-		var took []string
-		for _, x := range g.Commands {
-			if name := t.commandName(x); !slices.Contains(took, name) {
-				took = append(took, name)
-			}
-		}
-		if len(took) > len(c.took) {
-			c.took = took
-		}
-		c.waited = c.waited || t.promotedSince(h.From) && slices.ContainsFunc(g.Commands, acknowledged)
-		lease := facts.OpOf(t.Ops, h.Acquire).Lease
-		c.deadlines = c.deadlines || lease != nil && lease.Deadline > 0
-		c.settable = c.settable || lease != nil && lease.Deadline > 0 && !lease.Monotonic
-	}
+	t.holdClues(&c)
 	c.counted = t.Finding.kind() == checker.HarmReentry && t.repeated()
 	for _, i := range t.Finding.Ops {
 		c.unasked = c.unasked || t.Finding.kind() == checker.HarmReentry && t.enteredUnasked(i)
@@ -116,6 +101,39 @@ func (t *teller) clues() clues {
 		x, ok := facts.CommandAt(t.Commands, i)
 		c.late = c.late || ok && x.Ran() && x.Served-x.Sent > Lateness
 	}
+	t.nemesisClues(&c)
+	c.splitBrain = slices.ContainsFunc(facts.Splits(t.Ops), func(s facts.Split) bool {
+		return s.From <= t.Finding.To && (s.To == 0 || s.To >= t.Start)
+	})
+	broken := t.Finding.Account.Broken
+	c.overclaimed = broken != nil && broken.Premise == account.CountsRight
+	c.severed = t.severed()
+	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.Involved())
+	return c
+}
+
+// holdClues notes what the holds of the story show.
+func (t *teller) holdClues(c *clues) {
+	for _, h := range t.storyHolds {
+		g := t.grant(h)
+		var took []string
+		for _, x := range g.Commands {
+			if name := t.commandName(x); !slices.Contains(took, name) {
+				took = append(took, name)
+			}
+		}
+		if len(took) > len(c.took) {
+			c.took = took
+		}
+		c.waited = c.waited || t.promotedSince(h.From) && slices.ContainsFunc(g.Commands, acknowledged)
+		lease := facts.OpOf(t.Ops, h.Acquire).Lease
+		c.deadlines = c.deadlines || lease != nil && lease.Deadline > 0
+		c.settable = c.settable || lease != nil && lease.Deadline > 0 && !lease.Monotonic
+	}
+}
+
+// nemesisClues notes which faults struck before the finding's end.
+func (t *teller) nemesisClues(c *clues) {
 	for _, op := range t.Ops {
 		if op.Process != history.Nemesis || op.Time > t.Finding.To || op.Time < t.Start {
 			continue
@@ -126,14 +144,6 @@ func (t *teller) clues() clues {
 		c.hung = c.hung || op.F == history.FHung && slices.Contains(t.Cast, op.Client)
 		c.crashed = c.crashed || op.F == history.FCrash && slices.Contains(t.Cast, op.Client)
 	}
-	c.splitBrain = slices.ContainsFunc(facts.Splits(t.Ops), func(s facts.Split) bool {
-		return s.From <= t.Finding.To && (s.To == 0 || s.To >= t.Start)
-	})
-	broken := t.Finding.Account.Broken
-	c.overclaimed = broken != nil && broken.Premise == account.CountsRight
-	c.severed = t.severed()
-	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.Involved())
-	return c
 }
 
 // repeated reports whether a client of the story sent a command again although the command had
