@@ -50,6 +50,8 @@ type Campaign struct {
 	over func(k int) bool
 	// quiet replaces leastQuiet; 0 = it does not. Only tests set it.
 	quiet int
+	// operations: the results have trial.Result.Operations.
+	operations bool
 }
 
 // Run plans the campaign, runs, judges and stores its trials, and returns the findings. If ctx
@@ -257,7 +259,7 @@ func (r *run) failed() bool {
 func (r *run) trial(j job) {
 	ctx := r.under
 	d, err := r.workers.Run(ctx, trial.Task{
-		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled || r.planner.corpus.headline(j.spec), Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
+		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled || r.planner.corpus.headline(j.spec), Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec), Operations: r.operations,
 	}, nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -301,6 +303,7 @@ func (r *run) fail(err error) {
 func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
 	t.Spec, t.Stall, t.Acquires = j.spec, max(t.Stall, j.stall), d.Acquires
+	t.Operations = d.Operations
 	r.planner.corpus.compare(&t)
 	if d.Kept && (r.Config.Keep || t.Violation() && (t.Headline || !r.shownBefore(t)) || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)

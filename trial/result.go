@@ -97,6 +97,8 @@ type Result struct {
 	// Acquires are the durations of the successful acquires of a fault-free trial. They are
 	// passed on to the reports (campaign.Sink) but not stored.
 	Acquires []time.Duration `json:"-"`
+	// Operations are what Operations returns, if Task.Operations asked for them. They are not stored.
+	Operations []string `json:"-"`
 	// Shrinking says how a minimal trial came about, or why there is none; nil = nobody asked to
 	// shrink the trial. Only Load and package shrink set it.
 	Shrinking *Shrinking `json:"-"`

@@ -3,6 +3,7 @@ package corpus
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -11,7 +12,7 @@ import (
 type Candidate struct {
 	Line  Line
 	Facts []string
-	// Operations are the kinds of operations that the trial has, with their results: "extend fail".
+	// Operations are the kinds of operations that the trial has (trial.Operations).
 	Operations []string
 	// Cost estimates the time that the trial takes, by a measure that is the same on every machine.
 	Cost int
@@ -31,18 +32,7 @@ func NewCandidate(t trial.Result, seed uint64) Candidate {
 		}
 	}
 	l.Hash = t.Hash[:min(HashDigits, len(t.Hash))]
-	return Candidate{Line: l, Facts: Facts(t), Operations: operations(t), Cost: t.Ops + t.Commands + t.Keys + perTrial, Order: t.Order()}
-}
-
-// operations returns the operations of a trial's behaviours, sorted.
-func operations(t trial.Result) (all []string) {
-	for _, b := range t.Behaviours {
-		if op := b.Operation(); op != "" {
-			all = append(all, op)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return Candidate{Line: l, Facts: Facts(t), Operations: t.Operations, Cost: t.Ops + t.Commands + t.Keys + perTrial, Order: t.Order()}
 }
 
 // perTrial is the cost of setting up and judging a trial without commands, in commands.
@@ -55,9 +45,9 @@ type fact struct {
 }
 
 // facts returns the facts for which the corpus may keep the candidate. Of each cell, one trial must
-// show each flaw, one the cell's worst outcome, and one each operation with each result: the history of that trial
-// is another one when the recipe's operation has changed. Broken assumptions are properties of a lock: one
-// trial under any fault is enough.
+// show each flaw, one the cell's worst outcome, and one each function with each result; of each lock, one must have
+// each kind of operation: the history of that trial is another one when the recipe's code for it has changed. Broken
+// assumptions are properties of a lock, too: one trial under any fault is enough.
 func (c Candidate) facts(worst map[fact]int) (all []fact) {
 	cell := fact{lock: c.Line.Lock, fault: c.Line.Fault}
 	for _, text := range c.Facts {
@@ -72,7 +62,8 @@ func (c Candidate) facts(worst map[fact]int) (all []fact) {
 	}
 	if c.Line.Seed == 0 { // chance alone does not decide which operations there are
 		for _, text := range c.Operations {
-			all = append(all, fact{cell.lock, cell.fault, text, true})
+			result, _, _ := strings.Cut(text, ",")
+			all = append(all, fact{cell.lock, cell.fault, result, true}, fact{cell.lock, "", text, true})
 		}
 	}
 	return all
@@ -200,6 +191,8 @@ func (c *cover) pruned() (lines List) {
 		}
 		slices.Sort(l.For)
 		l.For = slices.Compact(l.For)
+		slices.Sort(l.Operations)
+		l.Operations = slices.Compact(l.Operations)
 		l.Also = slices.DeleteFunc(l.Also, func(text string) bool { return slices.Contains(l.For, text) })
 		lines = append(lines, l)
 	}

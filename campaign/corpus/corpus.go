@@ -40,8 +40,9 @@ type Line struct {
 	// shows. Both are sorted texts made by Facts.
 	For  []string `json:"for,omitempty"`
 	Also []string `json:"also,omitempty"`
-	// Operations are the operations for which the corpus keeps the trial, such as "extend fail": in this cell, no
-	// other line is kept for them. A recipe whose operation has changed gives the trial another Hash.
+	// Operations are the operations for which the corpus keeps the trial: a function with its result, "extend ok", in
+	// this cell, and a kind of operation (trial.Operations), "extend ok, late, yes", of this lock. No other line is
+	// kept for them. A recipe whose code for them has changed gives the trial another Hash.
 	Operations []string `json:"operations,omitempty"`
 	// Remedies are what the story of the trial's first finding offers (story.Story.Remedies).
 	Remedies []string `json:"remedies,omitempty"`

@@ -79,17 +79,6 @@ func (b Behaviour) String() string {
 	return text
 }
 
-// Operation returns the kind of the client's operation whose behaviour it is (history.FAcquire and the like)
-// and its result, such as "extend fail"; "" if it is the behaviour of a key or of a loss.
-func (b Behaviour) Operation() string {
-	each := len(behaviourStates) * len(behaviourStates) * len(behaviourPhases) * len(behaviourResults)
-	step, result := int(b)/each, behaviourResults[int(b)%len(behaviourResults)]
-	if step >= len(behaviourSteps) || result == "" {
-		return ""
-	}
-	return behaviourSteps[step] + " " + result
-}
-
 // Behaviours returns the distinct behaviours of a trial, ascending; nil if the history is impossible.
 // An operation that overlaps an active fault counts as during the fault. The case is the one inside
 // a checker.Case.

@@ -1,0 +1,103 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// Operations returns the distinct kinds of client operations in a history that is possible, sorted, as texts:
+//
+//   - the function and the result, "extend ok", and the reason of a result that is not ok;
+//   - "late" if it took more than a fifth of the lease time, "over" if it took more than the whole;
+//   - "past" if the client's deadline had passed when it began;
+//   - what the last commands that it sent to the nodes came to: "yes" for replies that grant or change something,
+//     "no" for nil or 0, "error", and "none" for replies that did not come in time; "most yes" on a quorum of several
+//     nodes but not on all, "some yes" on fewer.
+//
+// An operation whose code has changed gives such a trial another history. The time is that of the history's clock.
+func Operations(e history.Evidence) ([]string, error) {
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return nil, fmt.Errorf("operations of a trial: %w", err)
+	}
+	end := map[int]time.Duration{} // by the index of an invocation: when the client gave up or had its answer
+	for _, p := range pairs {
+		if p.Complete != nil {
+			end[p.Invoke.Index] = p.Complete.Time
+		}
+	}
+	last := map[int]map[string]string{} // by the index of an invocation and a node: the class of the last reply
+	for _, c := range e.Commands {
+		if c.Op < 0 || c.N == 0 {
+			continue
+		}
+		if last[c.Op] == nil {
+			last[c.Op] = map[string]string{}
+		}
+		last[c.Op][c.Node] = replyClass(c, end[c.Op])
+	}
+	seen := map[string]bool{}
+	for _, p := range pairs {
+		if p.Invoke.Process != history.Nemesis {
+			seen[operation(p, e.Claims, last[p.Invoke.Index])] = true
+		}
+	}
+	all := make([]string, 0, len(seen))
+	for text := range seen {
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// replyClass says what a command came to for its client, whose operation ended at the given time; 0 = never.
+func replyClass(c history.Command, end time.Duration) string {
+	switch reply := string(c.Reply); {
+	case c.Replied == 0 || end > 0 && c.Replied > end:
+		return "none"
+	case c.Failed():
+		return "error"
+	case reply == "nil" || reply == "0":
+		return "no"
+	}
+	return "yes"
+}
+
+// operation describes one operation, whose nodes answered as the classes say.
+func operation(p history.Pair, claims history.Claims, classes map[string]string) string {
+	parts := []string{p.Invoke.F + " " + string(p.Done())}
+	if p.Complete != nil {
+		if p.Complete.Reason != "" {
+			parts = append(parts, string(p.Complete.Reason))
+		}
+		switch took := p.Complete.Time - p.Invoke.Time; {
+		case took > claims.TTL:
+			parts = append(parts, "over")
+		case took > claims.TTL/5:
+			parts = append(parts, "late")
+		}
+	}
+	if l := p.Invoke.Lease; l != nil && l.Deadline > 0 && l.Deadline < p.Invoke.Time {
+		parts = append(parts, "past")
+	}
+	count := map[string]int{}
+	for _, class := range classes {
+		count[class]++
+	}
+	for _, class := range []string{"yes", "no", "error", "none"} {
+		switch n := count[class]; {
+		case n == 0:
+		case n == len(classes):
+			parts = append(parts, class)
+		case n >= claims.NodeQuorum():
+			parts = append(parts, "most "+class)
+		default:
+			parts = append(parts, "some "+class)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
