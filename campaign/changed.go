@@ -73,6 +73,8 @@ func (i Info) ChangedLines(changed []Changed) (lines []string) {
 	for _, c := range changed {
 		counts = append(counts, fmt.Sprintf("%s (%d)", c.Lock, c.Trials))
 		switch {
+		case i.Interrupted:
+			part = append(part, c.Lock)
 		case c.Probes > 0:
 			whole = append(whole, c.Lock)
 		case i.leftOut(c.Lock):

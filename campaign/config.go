@@ -283,6 +283,9 @@ type Info struct {
 	Sought []Sought `json:"sought,omitempty"`
 	// Plan lists the cells in the matrix's order.
 	Plan []PlannedCell `json:"plan"`
+	// Probes is the number of probes that ran, for any cell. They count among the drawn trials of the cell without a
+	// fault, if the campaign has that cell.
+	Probes int `json:"probes,omitempty"`
 }
 
 // PlannedCell is one cell as planned.
@@ -296,12 +299,12 @@ type PlannedCell struct {
 	// Named is the number of named schedules to run, over all workloads. In a campaign that confirms
 	// another one, Named is the number of the other campaign's trials to run.
 	Named int `json:"named,omitempty"`
-	// Unlisted is the number of named schedules that the corpus does not have, of those that run.
+	// Unlisted is the number of named schedules that run though the corpus did not choose them.
 	Unlisted int `json:"unlisted,omitempty"`
 	// Skipped is the number of named schedules that the campaign leaves out.
 	Skipped int `json:"skipped,omitempty"`
 	// Drawn is the number of trials that the campaign's seed draws, over all workloads, probes
-	// included. Corpus is the number of trials of the corpus that campaigns of other seeds drew.
+	// included. Corpus is the number of drawn trials of the corpus.
 	Drawn  int `json:"drawn,omitempty"`
 	Corpus int `json:"corpus,omitempty"`
 	// InShard is the number of trials of the cell that this shard runs; 0 in a whole

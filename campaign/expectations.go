@@ -220,12 +220,12 @@ func compareDiscrepancies(a, b Discrepancy) int {
 	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
 }
 
-// TooFew returns the number of trials that ran under a missed flaw's faults, if Config.Trials was
-// too small to run every variant of their plans; else 0.
+// TooFew returns the number of trials that ran under a missed flaw's faults, if too few were drawn to run every
+// variant of their plans; else 0.
 func (s Stored) TooFew(missed Discrepancy) int {
 	faults := strings.Split(missed.Fault, ",")
 	short := slices.ContainsFunc(s.Info.Plan, func(p PlannedCell) bool {
-		return p.Lock == missed.Lock && slices.Contains(faults, p.Fault) && p.Variants > s.Info.Config.Trials
+		return p.Lock == missed.Lock && slices.Contains(faults, p.Fault) && p.Variants > cmp.Or(s.Info.Config.Trials, p.Drawn/max(1, len(p.Workloads)))
 	})
 	if !short {
 		return 0

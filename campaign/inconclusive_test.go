@@ -82,6 +82,9 @@ func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
 	if len(jobs) != 1 || jobs[0].spec.Fault != "client-pause" {
 		t.Fatalf("again %+v, want the trial with an undeclared doubt", jobs)
 	}
+	if r.begin(jobs[0]); r.err != nil {
+		t.Fatal(r.err)
+	}
 	if _, err := os.Stat(r.folder(doubted.Spec)); err == nil {
 		t.Error("the evidence of the spoilt run is still there")
 	}
@@ -96,10 +99,9 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 	for name, c := range map[string]struct {
 		last   trial.Result
 		doubts int
-		dir    string // the evidence of a run that holds is not kept
 	}{
-		"in doubt again":    {stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race)), 1, trial.Folder(stalledTrial("client-pause", 1).Spec)},
-		"spoilt, and holds": {stalledTrial("client-pause", 1, trialtest.Verdict("exclusion", checker.Held)), 0, ""},
+		"in doubt again":    {stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race)), 1},
+		"spoilt, and holds": {stalledTrial("client-pause", 1, trialtest.Verdict("exclusion", checker.Held)), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := createStore(t.TempDir(), "compare", time.Now())
@@ -122,7 +124,7 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 			info := Info{Config: DefaultConfig(), Plan: []PlannedCell{{Lock: "test-flawed", Fault: "client-pause", Workloads: []string{"mutex"}}}}
 			info.Config.Trials = 2
 			m := fold(info, "", r.trials)
-			if cell := m.Cells[0]; cell.Verdict != trial.Unknown || cell.UndecidedDir != c.dir || m.ExitCode(false) != ExitUnknown {
+			if cell := m.Cells[0]; cell.Verdict != trial.Unknown || cell.UndecidedDir != trial.Folder(first.Spec) || m.ExitCode(false) != ExitUnknown {
 				t.Errorf("cell %s (%s), exit code %d: want it undecided", cell.Verdict, cell.UndecidedDir, m.ExitCode(false))
 			}
 			if len(m.Doubtful) != c.doubts || m.Planned != 2 || m.Finished != 2 {
@@ -135,22 +137,51 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 	}
 }
 
-// A run that shows an undeclared violation beyond doubt is recorded, whatever else it leaves in doubt. One with
-// declared violations alone is replaced.
-func TestOnlyARunWithoutAnUndeclaredViolationIsReplaced(t *testing.T) {
-	for cause, again := range map[checker.Cause]int{checker.ForeignDelete: 1, checker.ServerLostKey: 0} {
-		s, err := createStore(t.TempDir(), "compare", time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.close()
-		r := &run{store: s, planner: &planner{}}
-		bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), trialtest.Violated("ownership", cause))
-		r.take(t.Context(), job{spec: bug.Spec}, trial.Done{Trial: bug, Kept: true})
-		if jobs := r.reruns(t.Context(), 1); len(jobs) != again || len(r.trials) != 1-again || r.err != nil {
-			t.Errorf("%s: again %+v, recorded %d, %v", cause, jobs, len(r.trials), r.err)
-		}
+// A run that shows a violation beyond doubt is recorded, whatever else it leaves in doubt.
+func TestARunWithAViolationIsNotReplaced(t *testing.T) {
+	r := &run{store: newStore(t), planner: &planner{}}
+	bug := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race), trialtest.Violated("ownership", checker.ForeignDelete))
+	r.take(t.Context(), job{spec: bug.Spec}, trial.Done{Trial: bug, Kept: true})
+	if jobs := r.reruns(t.Context(), 1); len(jobs) > 0 || len(r.trials) != 1 || r.err != nil {
+		t.Errorf("again %+v, recorded %d, %v", jobs, len(r.trials), r.err)
 	}
+}
+
+// A spoilt run counts if the harness could not finish its rerun, or if the campaign ended before it did.
+func TestARunWhoseRerunDoesNotEndCounts(t *testing.T) {
+	crashed := found("client-pause", 1, 1)
+	crashed.Err = "no free port"
+	for name, again := range map[string]*trial.Result{"failed": &crashed, "interrupted": nil} {
+		t.Run(name, func(t *testing.T) {
+			r := &run{store: newStore(t), planner: &planner{}}
+			first := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race))
+			r.take(t.Context(), job{spec: first.Spec}, trial.Done{Trial: first, Kept: true, Stalled: true})
+			jobs := r.reruns(t.Context(), 1)
+			if len(jobs) != 1 || len(r.trials) > 0 {
+				t.Fatalf("again %+v, recorded %+v", jobs, r.trials)
+			}
+			if again != nil {
+				r.begin(jobs[0])
+				r.take(t.Context(), jobs[0], trial.Done{Trial: *again})
+				r.reruns(t.Context(), 0)
+			}
+			r.unreplaced(t.Context())
+			if len(r.trials) != 1 || r.trials[0].Outcome != trial.Unknown || len(r.trials[0].Doubtful) != 1 || r.err != nil {
+				t.Errorf("recorded %+v, %v; want the first run", r.trials, r.err)
+			}
+		})
+	}
+}
+
+// newStore returns a store that is closed after the test.
+func newStore(t *testing.T) *store {
+	t.Helper()
+	s, err := createStore(t.TempDir(), "compare", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.close() })
+	return s
 }
 
 // If a trial shows a flaw for certain and also has a doubt about the same flaw, the doubt causes no

@@ -91,7 +91,9 @@ func (p *planner) drawn(c *plannedCell) (lists [][]trial.Spec, err error) {
 		if err != nil {
 			return nil, err
 		}
-		ks := p.numbers(*c, i)
+		ks := slices.DeleteFunc(p.numbers(*c, i), func(k int) bool { // the corpus has some trials of this seed
+			return slices.ContainsFunc(specs, func(s trial.Spec) bool { return s.DrawnFrom == p.config.Seed && s.Trial == k })
+		})
 		if c.fault.Undisturbed && (len(ks) > 0 || p.corpus != nil) && !slices.Contains(ks, 0) {
 			ks = append(ks, 0) // the probe
 		}

@@ -302,10 +302,10 @@ func (i Info) CorpusLines() (lines []string) {
 	if !i.Config.Corpus {
 		return nil
 	}
-	named, unlisted, probes, drawn, taken, skipped := 0, 0, 0, 0, 0, 0
+	named, unlisted, drawn, taken, skipped := 0, 0, 0, 0, 0
 	for _, p := range i.Plan {
 		if p.Fault == nemesis.Undisturbed().Name {
-			probes += min(len(p.Workloads), p.Drawn) // the first trial of each workload
+			drawn -= min(len(p.Workloads), p.Drawn) // the first trial of each workload is a probe
 		}
 		named, unlisted, drawn, taken, skipped = named+p.Named, unlisted+p.Unlisted, drawn+p.Drawn, taken+p.Corpus, skipped+p.Skipped
 	}
@@ -314,17 +314,27 @@ func (i Info) CorpusLines() (lines []string) {
 	if known {
 		chosen := fmt.Sprintf("%d named %s", named, wording.Plural(named, "schedule"))
 		if taken > 0 {
-			chosen += fmt.Sprintf(" and %d drawn %s of other seeds", taken, wording.Plural(taken, "trial"))
+			chosen += fmt.Sprintf(" and %d drawn %s", taken, wording.Plural(taken, "trial"))
 		}
-		without, left := "", ""
-		if probes > 0 {
-			without = fmt.Sprintf("%d fault-free %s, ", probes, wording.Plural(probes, "probe"))
+		without, left := "", []string{}
+		if i.Probes > 0 {
+			without = fmt.Sprintf("%d fault-free %s, ", i.Probes, wording.Plural(i.Probes, "probe"))
+		}
+		if i.Config.Shard.Part() {
+			chosen += " (in all shards together)"
 		}
 		if skipped > 0 {
-			left = fmt.Sprintf("%d named %s, and ", skipped, wording.Plural(skipped, "schedule"))
+			left = append(left, fmt.Sprintf("%d named %s", skipped, wording.Plural(skipped, "schedule")))
 		}
-		lines = append(lines, fmt.Sprintf("of the corpus: %s; beside it %d other named %s, %sand %d trials drawn by seed %d. Left out: %sdrawn trials of cells whose verdict is known; --thorough runs all",
-			chosen, unlisted, wording.Plural(unlisted, "schedule"), without, drawn-probes, i.Config.Seed, left))
+		if i.Config.Trials == 0 {
+			left = append(left, "drawn trials of cells whose verdict is known")
+		}
+		text := fmt.Sprintf("of the corpus: %s; beside it %d other named %s, %sand %d trials drawn by seed %d",
+			chosen, unlisted, wording.Plural(unlisted, "schedule"), without, drawn, i.Config.Seed)
+		if len(left) > 0 {
+			text += ". Left out: " + strings.Join(left, ", and ") + "; --thorough runs all"
+		}
+		lines = append(lines, text)
 	}
 	if i.Adapted {
 		usual := DefaultConfig()

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -89,6 +91,39 @@ func TestTheCorpusRunsFirstAndThenWhatItDoesNotKnow(t *testing.T) {
 	}
 	if s.Matrix.Interrupted || s.Matrix.Planned != s.Matrix.Finished {
 		t.Errorf("%d of %d planned trials finished", s.Matrix.Finished, s.Matrix.Planned)
+	}
+}
+
+// The numbers of the line about the corpus add up to the trials that ran, also where the cell without a fault is not
+// among the cells, and a drawn trial of the corpus that the campaign's seed draws too runs once.
+func TestTheLineAboutTheCorpusAddsUp(t *testing.T) {
+	drawn := strings.Replace(drawnLine, `"trial":3`, `"trial":1`, 1)
+	for name, c := range map[string]struct {
+		trials int
+		seed   uint64
+		faults []string
+	}{
+		"with the cell without a fault":        {0, 1, []string{"none", "delay"}},
+		"without it":                           {0, 1, []string{"delay"}},
+		"a drawn trial of the campaign's seed": {2, 777, []string{"delay"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			campaign := remembering(t, namedLine+"\n"+drawn, c.faults...)
+			campaign.Config.Trials, campaign.Config.Seed = c.trials, c.seed
+			s, err := campaign.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			line, _, _ := strings.Cut(s.Info.CorpusLines()[0], " drawn by seed")
+			sum := 0
+			for _, digits := range regexp.MustCompile(`\d+`).FindAllString(line, -1) {
+				n, _ := strconv.Atoi(digits) // it has nothing but digits
+				sum += n
+			}
+			if sum != len(s.Trials) {
+				t.Errorf("%d trials ran, but it says %q", len(s.Trials), line)
+			}
+		})
 	}
 }
 

@@ -28,7 +28,7 @@ type plannedCell struct {
 	unlisted  int         // number of named schedules that the corpus does not have, of those that run
 	skipped   int         // number of named schedules that are left out
 	own       int         // number of trials drawn by the campaign's seed, probes included
-	others    int         // number of trials of the corpus that other campaigns drew
+	others    int         // number of drawn trials of the corpus
 	inShard   int         // number of trials in this shard; 0 in a whole campaign
 	lack      *trial.Lack // why the cell is not supported; nil = it is supported
 }

@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/lockstorm/lockstorm/trial"
@@ -37,16 +38,17 @@ func (r *run) runAll(ctx context.Context, jobs []job) {
 		r.pool(ctx, reruns, parallel)
 	}
 	r.reruns(ctx, 0)
+	r.unreplaced(ctx)
 }
 
 // reruns returns jobs that rerun up to n spoilt trials, and records the other spoilt trials as they
 // are. Trials with undeclared doubts come first. Then come trials of cells in which no flaw is
-// sought, since no other trials decide these cells. A rerun replaces the spoilt run, whose evidence goes; a run that
-// shows an undeclared flaw beyond doubt is never replaced.
+// sought, since no other trials decide these cells. A rerun replaces the spoilt run. A run that
+// shows a violation beyond doubt is never replaced.
 func (r *run) reruns(ctx context.Context, n int) []job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	doubted := func(s spoilt) bool { return inDoubt(s.trial, r.trials) && len(undeclared(s.trial.Flaws)) == 0 }
+	doubted := func(s spoilt) bool { return inDoubt(s.trial, r.trials) }
 	first := slices.DeleteFunc(slices.Clone(r.spoilt), func(s spoilt) bool { return !doubted(s) })
 	others := slices.DeleteFunc(r.spoilt, doubted)
 	slices.SortStableFunc(others, func(a, b spoilt) int {
@@ -54,18 +56,59 @@ func (r *run) reruns(ctx context.Context, n int) []job {
 	})
 	var jobs []job
 	for _, s := range append(first, others...) {
-		if len(jobs) >= n || ctx.Err() != nil || !doubted(s) && (s.trial.Violation() || r.decided(s.job.spec)) {
+		if len(jobs) >= n || ctx.Err() != nil || s.trial.Violation() || !doubted(s) && r.decided(s.job.spec) {
 			r.record(ctx, s.trial)
 			continue
 		}
-		if err := trial.RemoveFolder(r.folder(s.job.spec)); err != nil {
-			r.fail(err)
+		if r.replaced == nil {
+			r.replaced = map[string]trial.Result{}
 		}
+		r.replaced[trial.Folder(s.job.spec)] = s.trial
 		s.job.earlier, s.job.stall = s.job.earlier+1, s.trial.Stall
 		jobs = append(jobs, s.job)
 	}
 	r.spoilt = nil
 	return jobs
+}
+
+// begin removes the evidence of the run that a job replaces.
+func (r *run) begin(j job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := trial.Folder(j.spec)
+	if before, ok := r.replaced[at]; ok {
+		before.Dir = ""
+		r.replaced[at] = before
+		if err := trial.RemoveFolder(r.folder(j.spec)); err != nil {
+			r.fail(err)
+		}
+	}
+}
+
+// replaces ends the rerun t, with what the worker did. If the harness could not finish it, the run before counts. If it was disturbed as well,
+// and shows nothing, what the run before left open is as open as it was. The caller holds mu.
+func (r *run) replaces(j job, d *trial.Done, t *trial.Result) {
+	before, ok := r.replaced[trial.Folder(j.spec)]
+	delete(r.replaced, trial.Folder(j.spec))
+	switch {
+	case ok && t.Err != "" && before.Err == "":
+		*t, d.Kept = before, false
+		if err := trial.RemoveFolder(r.folder(j.spec)); err != nil {
+			r.fail(err)
+		}
+	case j.earlier > 0 && t.Spoilt && t.Outcome == trial.Holds:
+		t.Outcome, t.Why = trial.Unknown, "every run was disturbed by a stall of the machine, or by an election that no fault caused"
+	}
+}
+
+// unreplaced records the spoilt runs whose reruns did not end, because the campaign was interrupted.
+func (r *run) unreplaced(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, at := range slices.Sorted(maps.Keys(r.replaced)) {
+		r.record(ctx, r.replaced[at])
+	}
+	r.replaced = nil
 }
 
 // decided says whether the cell of s has shown every flaw that a confirmation seeks in it; if none

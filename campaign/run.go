@@ -145,9 +145,10 @@ type run struct {
 
 	mu       sync.Mutex
 	trials   []trial.Result
-	spoilt   []spoilt       // trials spoilt in this round
-	sample   []trial.Result // trials to be repeated at the end
-	changed  []string       // recipes with trials that have other histories than the corpus says
+	spoilt   []spoilt                // trials spoilt in this round
+	replaced map[string]trial.Result // by folder: spoilt runs whose reruns have not ended
+	sample   []trial.Result          // trials to be repeated at the end
+	changed  []string                // recipes with trials that have other histories than the corpus says
 	shown    shown
 	progress Progress
 	err      error // the first error of the store, a worker or the sink
@@ -187,6 +188,7 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	if err != nil {
 		return err
 	}
+	r.info.Probes = len(probes)
 	if ctx.Err() != nil { // without its probe, a cell's schedules are unknown
 		return r.finish(ctx)
 	}
@@ -258,6 +260,7 @@ func (r *run) failed() bool {
 // aside for a rerun. Only the end of r.under interrupts the trial.
 func (r *run) trial(j job) {
 	ctx := r.under
+	r.begin(j)
 	d, err := r.workers.Run(ctx, trial.Task{
 		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled || r.planner.corpus.headline(j.spec), Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec), Operations: r.operations,
 	}, nil)
@@ -304,6 +307,7 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
 	t.Spec, t.Stall, t.Acquires = j.spec, max(t.Stall, j.stall), d.Acquires
 	t.Operations = d.Operations
+	r.replaces(j, &d, &t)
 	r.planner.corpus.compare(&t)
 	if d.Kept && (r.Config.Keep || t.Violation() && (t.Headline || !r.shownBefore(t)) || t.Outcome == trial.Unknown) {
 		t.Dir = trial.Folder(j.spec)
@@ -318,9 +322,6 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	}
 	if t.Changed {
 		r.changed = append(r.changed, t.Spec.Lock)
-	}
-	if j.earlier > 0 && t.Spoilt && t.Outcome == trial.Holds { // what the run before showed is as open as it was
-		t.Outcome, t.Why = trial.Unknown, "every run was disturbed by a stall of the machine, or by an election that no fault caused"
 	}
 	if r.spoils(d, t) && j.earlier < mostReruns {
 		r.spoilt = append(r.spoilt, spoilt{job: j, trial: t})

@@ -17,6 +17,8 @@ import (
 //   - what the last commands that it sent to the nodes came to: "yes" for replies that grant or change something,
 //     "no" for nil or 0, "error", and "none" for replies that did not come in time; "most yes" on a quorum of several
 //     nodes but not on all, "some yes" on fewer.
+//   - "acquire info, 3 in a row" for a client's third operation of this function in a row whose outcome is unknown,
+//     from the second to the fifth.
 //
 // An operation whose code has changed gives such a trial another history. The time is that of the history's clock.
 func Operations(e history.Evidence) ([]string, error) {
@@ -40,10 +42,23 @@ func Operations(e history.Evidence) ([]string, error) {
 		}
 		last[c.Op][c.Node] = replyClass(c, end[c.Op])
 	}
-	seen := map[string]bool{}
+	type row struct {
+		client int
+		f      string
+	}
+	seen, unknown := map[string]bool{}, map[row]int{}
 	for _, p := range pairs {
-		if p.Invoke.Process != history.Nemesis {
-			seen[operation(p, e.Claims, last[p.Invoke.Index])] = true
+		if p.Invoke.Process == history.Nemesis {
+			continue
+		}
+		seen[operation(p, e.Claims, last[p.Invoke.Index])] = true
+		at := row{p.Invoke.Client, p.Invoke.F}
+		if p.Done() != history.Info {
+			unknown[at] = 0
+			continue
+		}
+		if unknown[at]++; 1 < unknown[at] && unknown[at] <= mostInARow {
+			seen[fmt.Sprintf("%s info, %d in a row", at.f, unknown[at])] = true
 		}
 	}
 	all := make([]string, 0, len(seen))
@@ -53,6 +68,9 @@ func Operations(e history.Evidence) ([]string, error) {
 	slices.Sort(all)
 	return all, nil
 }
+
+// mostInARow is the longest row of unknown outcomes that Operations tells from a shorter one.
+const mostInARow = 5
 
 // replyClass says what a command came to for its client, whose operation ended at the given time; 0 = never.
 func replyClass(c history.Command, end time.Duration) string {

@@ -133,7 +133,7 @@ func (a *app) makeCorpus(ctx context.Context, c campaign.Config, seeds []uint64,
 		}
 	}
 	// Some recipes say less about the order than all of them.
-	if all := locksOf(before); !slices.ContainsFunc(all, func(lock string) bool { return !slices.Contains(made, lock) }) {
+	if whole(made) {
 		if err := os.WriteFile(filepath.Join(out, corpus.OrderFile), corpus.MarshalOrder(order), 0o666); err != nil {
 			return fmt.Errorf("make a corpus: %w", err)
 		}
@@ -141,6 +141,11 @@ func (a *app) makeCorpus(ctx context.Context, c campaign.Config, seeds []uint64,
 	a.say(a.stdout, "%s of %s in %s; the next build has them", count(len(list), "trial"), count(len(made), "recipe"), out)
 	a.tellUndeclared(list)
 	return nil
+}
+
+// whole says whether these are all recipes that the corpus has: all but those of libraries.
+func whole(made []string) bool {
+	return !slices.ContainsFunc(locks.All(), func(r locks.Recipe) bool { return r.Library == "" && !slices.Contains(made, r.ID) })
 }
 
 // tellUndeclared names the recipes whose lists have flaws that the recipe does not declare.
