@@ -172,7 +172,7 @@ func (c Campaign) lines(ctx context.Context, pool worker.Pool, dir string) (map[
 	specs := map[corpus.Key]*trial.Spec{}
 	for k := range p.corpus.lines {
 		chosen := slices.ContainsFunc(cells, func(c plannedCell) bool { return c.recipe.ID == k.Lock && c.fault.Name == k.Fault })
-		if spec := planned[k]; spec != nil || chosen && p.corpus.changed[k.Lock] {
+		if spec := planned[k]; chosen && (spec != nil || p.corpus.changed[k.Lock]) {
 			specs[k] = spec
 		}
 	}

@@ -44,6 +44,11 @@ func TestTheCorpusShowsItsFacts(t *testing.T) {
 	if len(said) != len(list) {
 		t.Errorf("%d of %d trials of the list ran", len(said), len(list))
 	}
+	for _, l := range list {
+		if l.Hash == "" {
+			t.Errorf("%s: %s has no hash, by which a campaign notices that its recipe has changed", l.At(), l.Title())
+		}
+	}
 	expectNoDifference(t, said)
 }
 

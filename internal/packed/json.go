@@ -38,7 +38,7 @@ func WriteJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, data)
+	return Replace(path, data)
 }
 
 // WriteJSONLine writes v as WriteJSON does, but in one line, which takes half the space.
@@ -47,7 +47,7 @@ func WriteJSONLine(path string, v any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
 	}
-	return replace(path, append(data, '\n'))
+	return Replace(path, append(data, '\n'))
 }
 
 // WriteJSONPacked writes v as WriteJSON does, but compressed, into the file path + Suffix. Then it
@@ -57,7 +57,7 @@ func WriteJSONPacked(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(path+Suffix, Pack(data)); err != nil {
+	if err := Replace(path+Suffix, Pack(data)); err != nil {
 		return err
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -74,8 +74,9 @@ func encode(path string, v any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// replace writes a file in one step, so that a killed program leaves the old or the new file.
-func replace(path string, data []byte) error {
+// Replace writes a file in one step, so that a killed program leaves the old or the new file. The error is of the
+// operating system.
+func Replace(path string, data []byte) error {
 	temporary := path + ".part"
 	err := os.WriteFile(temporary, data, 0o666)
 	if err == nil {

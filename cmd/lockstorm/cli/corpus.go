@@ -16,6 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 )
@@ -128,13 +129,13 @@ func (a *app) makeCorpus(ctx context.Context, c campaign.Config, seeds []uint64,
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(out, lock+".jsonl"), text, 0o666); err != nil {
+		if err := packed.Replace(filepath.Join(out, lock+".jsonl"), text); err != nil {
 			return fmt.Errorf("make a corpus: %w", err)
 		}
 	}
 	// Some recipes say less about the order than all of them.
 	if whole(made) {
-		if err := os.WriteFile(filepath.Join(out, corpus.OrderFile), corpus.MarshalOrder(order), 0o666); err != nil {
+		if err := packed.Replace(filepath.Join(out, corpus.OrderFile), corpus.MarshalOrder(order)); err != nil {
 			return fmt.Errorf("make a corpus: %w", err)
 		}
 	}
