@@ -96,5 +96,6 @@ func (i Info) ChangedLines(changed []Changed) (lines []string) {
 	if len(part) > 0 {
 		lines = append(lines, "what has changed may show in trials that the corpus did not select; all: "+i.Config.command(part, "--thorough"))
 	}
-	return append(lines, "once the change is as it should be, write the lists anew: lockstorm corpus make --locks "+strings.Join(slices.Concat(whole, ran, part), ","))
+	all := strings.Join(slices.Concat(whole, ran, part), ",")
+	return append(lines, "which: lockstorm corpus diff --histories --locks "+all, "once the change is as it should be, write the lists anew: lockstorm corpus make --locks "+all)
 }

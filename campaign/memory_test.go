@@ -232,7 +232,7 @@ func TestARecipeWhoseFaultFreeTrialsHaveChangedRunsEverySchedule(t *testing.T) {
 			t.Errorf("the bound counts %d trials, want the %d that this seed drew, without probes", cell.Drawn(), drawn)
 		}
 	}
-	if says := strings.Join(s.Info.ChangedLines(s.Matrix.Changed), "; "); !strings.Contains(says, "the corpus chose nothing of set-nx-px, and every named schedule ran; once the change is as it should be, write the lists anew: lockstorm corpus make --locks set-nx-px") {
+	if says := strings.Join(s.Info.ChangedLines(s.Matrix.Changed), "; "); !strings.Contains(says, "the corpus chose nothing of set-nx-px, and every named schedule ran; which: lockstorm corpus diff --histories --locks set-nx-px; once the change is as it should be, write the lists anew: lockstorm corpus make --locks set-nx-px") {
 		t.Errorf("it says %q", says)
 	}
 	said, err := c.Say(t.Context(), nil)

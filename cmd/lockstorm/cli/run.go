@@ -60,7 +60,9 @@ terminal shows one of these commands.
 
 Then come the named schedules, which are enumerated and do not depend on the
 seed: the fault strikes at each place that the fault-free trial showed. Then come
-trials that are drawn from the seed.
+trials that are drawn from the seed. In the simulation, the program's recipes run
+the trials of the corpus, which taught something, and a choice of the others;
+--thorough runs all.
 
 Named schedules have as many clients and last as long as they need, whatever the
 flags say. Mixes of faults draw for each trial how many clients and locks there are,
@@ -132,7 +134,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.BoolVar(&f.Keep, "keep", f.Keep, "keep the histories of trials without a violation too")
 	flags.BoolVar(&f.Monitor, "monitor", f.Monitor, "on real Redis, store with each trial a log of all commands that its nodes execute, including those that scripts call (logs/monitor-n0.log); commands then take about 1.4 times as long")
 	flags.BoolVar(&f.Clean, "clean", f.Clean, "only the cells for which the recipe declares no flaw, to look for false alarms")
-	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw was missed, an undeclared flaw was found, or a fault hit nothing")
+	flags.BoolVar(&f.Expect, "expect", f.Expect, "exit 1 if a declared flaw or a fact of the corpus was missed, an undeclared flaw was found, or a fault hit nothing; 2 if a recipe has changed since the corpus was made")
 	flags.BoolVar(&f.json, "json", false, "print matrix.json instead of the matrix")
 	f.register(cmd, "print only unexpected results: no progress, no matrix", "also print a line for each trial")
 	f.testbed.register(flags)
