@@ -33,7 +33,8 @@ type Merged struct {
 // Merge makes one campaign of shards. Each of dirs is a shard's directory, or contains such
 // directories, as a store does. If a shard was run twice, Merge leaves out the run that was cut
 // short. Merge stores the campaign as name below root, with command as its command line. Its matrix
-// is that of the undivided campaign, except that shards run no more schedules of a recipe that has changed. Merge does not change the shards' directories. If a shard is
+// is that of the undivided campaign, except that shards run no more schedules of a recipe that has changed.
+// Merge does not change the shards' directories. If a shard is
 // missing or did not run to its end, Matrix.Interrupted is set. An input.Error says why the shards
 // are not parts of one campaign, or which file cannot be read. On such an error, or when ctx ends,
 // nothing is stored.

@@ -85,8 +85,9 @@ func (r *run) begin(j job) {
 	}
 }
 
-// replaces ends the rerun t, with what the worker did. If the harness could not finish it, the run before counts. If it was disturbed as well,
-// and shows nothing, what the run before left open is as open as it was. The caller holds mu.
+// replaces ends the rerun t, with what the worker did. If the harness could not finish it, the run before
+// counts. If it was disturbed as well, and shows nothing, what the run before left open is as open as it
+// was. The caller holds mu.
 func (r *run) replaces(j job, d *trial.Done, t *trial.Result) {
 	before, ok := r.replaced[trial.Folder(j.spec)]
 	delete(r.replaced, trial.Folder(j.spec))
