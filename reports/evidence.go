@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
@@ -38,7 +37,6 @@ type evidence struct {
 	ranks     []int // the rank of each story's verdict; 0 is the worst
 	prevented []sharedText
 	index     map[string]int // position of a text in prevented
-	sheet     *svg.Sheet     // the styles of the plots
 	plain     int            // how many bytes of timelines the page itself has room for
 }
 

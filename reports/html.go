@@ -38,7 +38,6 @@ var page = template.Must(template.Must(template.New(HTMLFile).Funcs(template.Fun
 	"anchor":       anchor,
 	"plural":       plural,
 	"inFolder":     inFolder,
-	"color":        func(s string) template.CSS { return template.CSS(svg.Hex(svg.Color(s))) },
 	"whatBroke":    func() string { return story.WhatBroke },
 	"whatPrevents": func() string { return story.WhatPrevents },
 	"ordered":      func() string { return story.Ordered },
@@ -87,8 +86,8 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 	}
 	content := pageContent{
 		view: v, Rows: rows, Project: projectWords(r.Info.Versions), Answers: answers, Alike: alikeRows(answers), TakenIf: r.takenPicks(answers), Tested: r.tested(v), Remedies: told.remedies(),
-		Style: template.CSS(pageStyle + timeline.Style + told.sheet.Rules()), Script: cdata(timeline.Script + pageScript),
-		Symbols: template.HTML(symbols), UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
+		Style: template.CSS(pageStyle + timeline.Style), Script: cdata(timeline.Script + pageScript),
+		Symbols: template.HTML(svg.Defs + string(symbols)), UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
 	}
 	content.Evidence = " " // the page's size counts what stands around the evidence
 	plain, err := content.write()
@@ -129,9 +128,9 @@ func (c pageContent) write() ([]byte, error) {
 
 // evidence collects the stories and pictures of a page.
 func (r result) evidence(v view) (*evidence, error) {
-	told := &evidence{sheet: &svg.Sheet{}, plain: pageSize / 8}
+	told := &evidence{plain: pageSize / 8}
 	for _, p := range v.Plots {
-		told.Plots = append(told.Plots, string(told.sheet.Compact([]byte(svg.Inline(p.Picture)))))
+		told.Plots = append(told.Plots, p.Picture.Inline())
 	}
 	for _, row := range v.Rows {
 		for _, c := range row.Cells {

@@ -41,13 +41,10 @@ func sampleResult(t *testing.T) result {
 
 func TestPagesAreAsTheyWereReviewed(t *testing.T) {
 	r := sampleResult(t)
-	plots, err := drawPlots(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plots := drawPlots(r)
 	for _, p := range plots {
-		reporttest.Golden(t, "plots/"+p.File, p.Picture)
-		reporttest.WellFormed(t, p.Picture)
+		reporttest.Golden(t, "plots/"+p.File, p.Picture.File())
+		reporttest.WellFormed(t, p.Picture.File())
 	}
 	reporttest.Golden(t, MarkdownFile, summaryReport(r))
 	suites, err := junit(r)
@@ -77,10 +74,7 @@ func TestPageNeedsNothingElse(t *testing.T) {
 func TestRenderingIsAPureFunction(t *testing.T) {
 	render := func() []byte {
 		r := sampleResult(t)
-		plots, err := drawPlots(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plots := drawPlots(r)
 		html, err := htmlReport(r, plots)
 		if err != nil {
 			t.Fatal(err)

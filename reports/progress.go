@@ -132,8 +132,7 @@ var measures = []measured{
 		if len(f.fairness) == 0 {
 			return notSeen
 		}
-		sorted := slices.Sorted(slices.Values(f.fairness))
-		return fmt.Sprintf("%.2f / %.2f", middle(sorted), sorted[0])
+		return fmt.Sprintf("%.2f / %.2f", plots.Median(f.fairness), slices.Min(f.fairness))
 	}},
 	{"noticed after", "How long a holder did not know that its lock was gone, until it was told or found out. The mean of all cases / the longest. Holders that never found out do not count.", func(f fared) string { return f.losses.words() }},
 	{"orphaned key", "How long a key without a living owner stood in Redis: the time that a crash costs the other clients. " +
@@ -153,15 +152,14 @@ var measures = []measured{
 		if len(f.perGrant) == 0 {
 			return notSeen
 		}
-		return fmt.Sprintf("%d / %d", middle(slices.Sorted(slices.Values(f.perGrant))), f.mostPerGrant)
+		return fmt.Sprintf("%d / %d", plots.Median(f.perGrant), f.mostPerGrant)
 	}},
 	{"commands a second", "What a held lock costs Redis: the commands about it per second in which a client believed that it held the lock, including the commands of waiting clients. " +
 		"The median of the trials / the maximum.", func(f fared) string {
 		if len(f.whileHeld) == 0 {
 			return notSeen
 		}
-		sorted := slices.Sorted(slices.Values(f.whileHeld))
-		return fmt.Sprintf("%.0f / %.0f", middle(sorted), sorted[len(sorted)-1])
+		return fmt.Sprintf("%.0f / %.0f", plots.Median(f.whileHeld), slices.Max(f.whileHeld))
 	}},
 }
 
@@ -170,12 +168,8 @@ func ofWaits(all []time.Duration) string {
 	if len(all) == 0 {
 		return notSeen
 	}
-	return about(middle(slices.Sorted(slices.Values(all))))
+	return about(plots.Median(all))
 }
-
-// middle returns the median of a sorted slice, which must not be empty. If two values are in the
-// middle, it returns the lower.
-func middle[T any](sorted []T) T { return sorted[(len(sorted)-1)/2] }
 
 // about writes a duration with as many digits as comparing needs.
 func about(d time.Duration) string {

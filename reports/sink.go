@@ -74,10 +74,7 @@ func (s *sink) Done(ctx context.Context, stored campaign.Stored) (err error) {
 	if r.Latency, err = s.latencies(); err != nil {
 		return err
 	}
-	drawn, err := drawPlots(r)
-	if err != nil {
-		return err
-	}
+	drawn := drawPlots(r)
 	for _, p := range drawn {
 		if err := savePlot(filepath.Join(s.dir, PlotsDir), p); err != nil {
 			return err
@@ -130,7 +127,7 @@ func (s *sink) latencies() ([]plots.Latency, error) {
 }
 
 // drawPlots draws every plot that has something to show.
-func drawPlots(r result) ([]plots.Plot, error) {
+func drawPlots(r result) []plots.Plot {
 	c := plots.Campaign{Matrix: r.Matrix, Trials: r.Trials, TTL: r.Info.Config.TTL, Latency: r.Latency, Sizes: map[string]string{}, Needs: map[string][]testbed.Capability{}}
 	for _, f := range r.Glossary.Faults {
 		c.Sizes[f.Name], c.Needs[f.Name] = f.Axis, f.Needs

@@ -2,14 +2,11 @@ package plots
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
@@ -21,22 +18,21 @@ const breaksNeed = "It needs trials in which nothing differs but the size of the
 // leastJudged is the minimum number of judged trials for a meaningful share.
 const leastJudged = 5
 
-// swept counts the trials of a sweep that have the same size.
-type swept struct {
-	trials, judged, violated int
-}
-
-func (s swept) enough() bool { return s.judged >= leastJudged }
-
 // sweepAt identifies the trials of a sweep that have the same recipe, workload, fault and size.
 type sweepAt struct {
 	lock, workload, fault string
 	size                  float64
 }
 
-// sweeps counts the trials of all sweeps. A trial is judged if it was violated or blocked, or if
-// its fault hit something and every oracle could decide. A blocked trial does not count as
-// violated.
+// swept counts the trials of a sweep that have the same size. A trial is judged if it was violated or blocked, or
+// if its fault hit something and every oracle could decide. A blocked trial does not count as violated.
+type swept struct {
+	trials, judged, violated int
+}
+
+func (s swept) enough() bool { return s.judged >= leastJudged }
+
+// sweeps counts the trials of all sweeps.
 func sweeps(trials []trial.Result) map[sweepAt]swept {
 	out := map[sweepAt]swept{}
 	for _, t := range trials {
@@ -57,23 +53,12 @@ func sweeps(trials []trial.Result) map[sweepAt]swept {
 	return out
 }
 
-// sizesOf returns the sizes of a fault's sweep, ascending.
-func sizesOf(all map[sweepAt]swept, fault string) (sizes []float64) {
-	for at := range all {
-		if at.fault == fault && !slices.Contains(sizes, at.size) {
-			sizes = append(sizes, at.size)
-		}
-	}
-	slices.Sort(sizes)
-	return sizes
-}
-
-// plotBreaks draws, for each fault with a sweep, the share of violated trials by the fault's size
-// in lease times.
-func plotBreaks(c Campaign) *svg.Picture {
+// plotBreaks draws, for each fault with a sweep, the share of violated trials by the fault's size in lease times.
+// A size with too few judged trials is hatched. The figures include workloads that the plot omits.
+func plotBreaks(c Campaign) (*chart, [][]string) {
 	all, in := sweeps(c.Trials), ComparedIn(c.Trials)
 	recipes, faults := CellAxes(c.Matrix)
-	recipes = slices.DeleteFunc(recipes, func(recipe string) bool {
+	drawn := slices.DeleteFunc(slices.Clone(recipes), func(recipe string) bool {
 		for at, s := range all {
 			if at.lock == recipe && at.workload == in[recipe] && s.enough() {
 				return false
@@ -81,87 +66,68 @@ func plotBreaks(c Campaign) *svg.Picture {
 		}
 		return true
 	})
-	if len(recipes) == 0 {
-		return nil
-	}
-	var panels []panel
+	table := [][]string{{"recipe", "workload", "fault", "size in TTL", "trials", "judged", "violated"}}
+	out := newChart("Where each recipe breaks: violated trials in percent")
 	for _, fault := range faults {
-		if sizes := sizesOf(all, fault); len(sizes) > 0 {
-			panels = append(panels, breaksPanel(fault, c.Sizes[fault], sizes, recipes, func(recipe string, size float64) swept {
-				return all[sweepAt{recipe, in[recipe], fault, size}]
-			}))
+		sizes := map[float64]bool{}
+		workloads := map[string]bool{}
+		for at := range all {
+			if at.fault == fault {
+				sizes[at.size], workloads[at.workload] = true, true
+			}
+		}
+		ascending := slices.Sorted(maps.Keys(sizes))
+		if len(sizes) > 0 {
+			out.breaks(fault+": "+c.Sizes[fault], ascending, drawn, func(row, column int) swept {
+				return all[sweepAt{drawn[row], in[drawn[row]], fault, ascending[column]}]
+			})
+		}
+		for _, recipe := range recipes {
+			for _, workload := range slices.Sorted(maps.Keys(workloads)) {
+				for _, size := range ascending {
+					if s := all[sweepAt{recipe, workload, fault, size}]; s.trials > 0 {
+						table = append(table, []string{recipe, workload, fault, strconv.FormatFloat(size, 'g', -1, 64), strconv.Itoa(s.trials), strconv.Itoa(s.judged), strconv.Itoa(s.violated)})
+					}
+				}
+			}
 		}
 	}
-	return chart("Where each recipe breaks: violated trials in percent", panels...)
+	if len(drawn) == 0 {
+		return nil, table
+	}
+	return out, table
 }
 
-// breaksPanel returns the panel of one fault; measure says what the fault's sizes measure.
-func breaksPanel(fault, measure string, sizes []float64, recipes []string, count func(recipe string, size float64) swept) panel {
+// breaks adds the panel of one fault. what names the fault, and what its sizes measure.
+func (c *chart) breaks(what string, sizes []float64, recipes []string, count func(row, column int) swept) {
+	p := c.panel(recipes, plotRow, -0.5, float64(len(sizes))-0.5)
 	least, most, few := math.MaxInt, 0, ""
-	for _, recipe := range recipes {
-		for _, size := range sizes {
-			if s := count(recipe, size); s.enough() {
-				least, most = min(least, s.judged), max(most, s.judged)
-			} else {
-				few = fmt.Sprintf(" · hatched: below %d", leastJudged)
-			}
+	p.heat(len(recipes), len(sizes), func(row, column int) shade {
+		s := count(row, column)
+		if !s.enough() {
+			few = fmt.Sprintf(" · hatched: below %d", leastJudged)
+			return noFigure
 		}
-	}
-	axis := fmt.Sprintf("%s: %s · each of %s trials%s · line: one TTL", fault, measure, fromTo(least, most), few)
-	return panel{axis, recipes, 8, vg.Length(len(recipes)*plotRow + 50), func(g *plot.Plot) {
-		g.X.Min, g.X.Max = -0.5, float64(len(sizes))-0.5
-		var ticks []plot.Tick
-		for i, size := range sizes {
-			ticks = append(ticks, plot.Tick{Value: float64(i), Label: signed(size, sizes[0] < 0)})
+		least, most = min(least, s.judged), max(most, s.judged)
+		share := float64(s.violated) / float64(s.judged)
+		return shade{svg.Alarm, share, strconv.Itoa(int(math.Round(100 * share)))}
+	})
+	var ticks []tick
+	for i, size := range sizes {
+		if i > 0 && (math.Abs(size) < 1) != (math.Abs(sizes[i-1]) < 1) {
+			x := p.x(float64(i) - 0.5)
+			p.Line(svg.Text, 1.2, x, p.top, x, p.Height)
 		}
-		g.X.Tick.Marker = plot.ConstantTicks(ticks)
-		g.X.Tick.Length, g.X.LineStyle.Width = 0, 0
-	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
-		for row, recipe := range recipes {
-			for column, size := range sizes {
-				i, j := float64(row), float64(column)
-				breaksCell(n, count(recipe, size), x(j-0.5)+0.7, y(-i-0.5)+0.7, x(j+0.5)-0.7, y(-i+0.5)-0.7)
-			}
-		}
-		for i := range sizes[1:] {
-			if within(sizes[i]) != within(sizes[i+1]) {
-				at := x(float64(i) + 0.5)
-				n.Lines(svg.Line(svg.Ink, 1.2), vg.Point{X: at, Y: y(0.5)}, vg.Point{X: at, Y: y(-float64(len(recipes)) + 0.5)})
-			}
-		}
-	}}
-}
-
-// within reports whether a fault of this size stays below one lease time.
-func within(size float64) bool { return math.Abs(size) < 1 }
-
-// breaksCell paints the share of violated trials for one size. A size with too few judged trials
-// is hatched.
-func breaksCell(n svg.Canvas, s swept, x0, y0, x1, y1 vg.Length) {
-	n.Box(svg.Wash, x0, y0, x1, y1)
-	if !s.enough() {
-		n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
-		return
+		ticks = append(ticks, tick{float64(i), signed(size, sizes[0] < 0)})
 	}
-	share := float64(s.violated) / float64(s.judged)
-	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
-	if share > 0 {
-		n.Box(svg.Alpha(svg.Alarm, 0.2+0.8*share), x0, y0, x1, y1)
-	}
-	if share > 0.5 {
-		sty.Color = svg.OnInk
-	}
-	n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, strconv.Itoa(int(math.Round(100*share))))
+	p.axis(fmt.Sprintf("%s · each of %s trials%s · line: one TTL", what, fromTo(least, most), few), false, ticks)
 }
 
 // signed writes a size. If sizes of both signs stand side by side, positive ones get a plus sign.
 func signed(size float64, both bool) string {
-	text := strconv.FormatFloat(size, 'g', -1, 64)
-	switch {
-	case size < 0:
-		return "−" + strings.TrimPrefix(text, "-")
-	case both:
-		return "+" + text
+	text := strings.Replace(strconv.FormatFloat(size, 'g', -1, 64), "-", "−", 1)
+	if both && size >= 0 {
+		text = "+" + text
 	}
 	return text
 }
@@ -175,31 +141,4 @@ func fromTo(least, most int) string {
 		return strconv.Itoa(least)
 	}
 	return fmt.Sprintf("%d to %d", least, most)
-}
-
-// breaksTable returns the counts of all sweeps, in the matrix's order. It includes workloads that
-// the plot omits.
-func breaksTable(c Campaign) [][]string {
-	all := sweeps(c.Trials)
-	recipes, faults := CellAxes(c.Matrix)
-	rows := [][]string{{"recipe", "workload", "fault", "size in TTL", "trials", "judged", "violated"}}
-	for _, fault := range faults {
-		for _, recipe := range recipes {
-			var workloads []string
-			for at := range all {
-				if at.lock == recipe && at.fault == fault && !slices.Contains(workloads, at.workload) {
-					workloads = append(workloads, at.workload)
-				}
-			}
-			slices.Sort(workloads)
-			for _, workload := range workloads {
-				for _, size := range sizesOf(all, fault) {
-					if s := all[sweepAt{recipe, workload, fault, size}]; s.trials > 0 {
-						rows = append(rows, []string{recipe, workload, fault, strconv.FormatFloat(size, 'g', -1, 64), strconv.Itoa(s.trials), strconv.Itoa(s.judged), strconv.Itoa(s.violated)})
-					}
-				}
-			}
-		}
-	}
-	return rows
 }

@@ -50,13 +50,12 @@ func TestTheTrialsOfASweepAreCountedBySize(t *testing.T) {
 		sweptTrials("plain", 1, 6, trial.Violated, trial.Violated, trial.Blocked),
 		sweptTrials("plain", 3, 4, trial.Violated), drawn, other)
 	want := [][]string{
-		{"recipe", "workload", "fault", "size in TTL", "trials", "judged", "violated"},
 		{"plain", "mutex", "client-pause", "0.5", "6", "4", "0"},
 		{"plain", "mutex", "client-pause", "1", "6", "6", "2"},
 		{"plain", "mutex", "client-pause", "3", "4", "4", "1"},
 		{"plain", "two-locks", "client-pause", "1", "1", "1", "1"},
 	}
-	if got := breaksTable(r); !reflect.DeepEqual(got, want) {
+	if got := tableOf(t, r, "breaks"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%v\nwant\n%v", got, want)
 	}
 }
@@ -67,20 +66,13 @@ func TestSharesOfFewTrialsAreNotDrawn(t *testing.T) {
 	r := campaignOf(
 		sweptTrials("plain", 0.5, 5), sweptTrials("plain", 1, 8, trial.Violated, trial.Violated), sweptTrials("plain", 3, 4, trial.Violated),
 		sweptTrials("few", 1, 4, trial.Violated))
-	asReviewed(t, "breaks.svg", plotBreaks(r))
+	asReviewed(t, r, "breaks")
 }
 
 func TestWithoutASweepThePageSaysWhatIsMissing(t *testing.T) {
 	for _, trials := range [][]trial.Result{sweptTrials("plain", 0, 9, trial.Violated), sweptTrials("plain", 1, 4, trial.Violated)} {
 		r := campaignOf(trials)
-		if plotBreaks(r) != nil {
-			t.Errorf("%d trials of size %v are drawn", len(trials), trials[0].Spec.Size)
-		}
-		plots, err := Draw(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if missing := NotDrawn(plots); !slices.Contains(missing, Missing{"Where each recipe breaks", breaksNeed}) {
+		if missing := NotDrawn(Draw(r)); !slices.Contains(missing, Missing{"Where each recipe breaks", breaksNeed}) {
 			t.Errorf("the plots that are not drawn are %v", missing)
 		}
 	}
@@ -94,10 +86,9 @@ func TestSweepsAreInNoOtherPlot(t *testing.T) {
 		p.Recoveries = 1
 		trials[i].Progress = &p
 	}
-	if got := damages(trials); len(got) > 0 {
-		t.Errorf("%d cells have damage", len(got))
-	}
-	if got := recoveries(trials); len(got) > 0 {
-		t.Errorf("%d cells have recoveries", len(got))
+	for _, name := range []string{"damage", "recovery"} {
+		if _, ok := plotOf(campaignOf(trials), name); ok {
+			t.Errorf("the sweep is in %s", name)
+		}
 	}
 }

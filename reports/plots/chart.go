@@ -1,142 +1,149 @@
 package plots
 
 import (
-	"image/color"
 	"math"
 	"slices"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
+// Sizes in pixels.
 const (
-	plotWidth = 560
-	plotRow   = 15
+	plotWidth  = 560
+	plotMargin = 14
+	plotRow    = 15
+	smallFont  = 7.5
+	labelFont  = 8.5
+	titleFont  = 12
+	leastRoom  = 1.05 // viewers without the font take another one, which may be wider
 )
 
-// panel is one pair of axes with one row for each name, from top to bottom.
+// chart is a picture that grows downwards by panels.
+type chart struct{ svg.Picture }
+
+func newChart(title string) *chart {
+	c := &chart{svg.Picture{Title: title, Width: plotWidth, Height: 30}}
+	c.Write(svg.Words{Size: titleFont, Bold: true}, 10, 15, title)
+	return c
+}
+
+// panel is a part of a chart: rows with names, over an X axis from least to most.
 type panel struct {
-	axis  string // title of the X axis, with its unit
-	names []string
-	// bottom is the space below the texts of the axis; height is the height of the whole panel.
-	bottom, height vg.Length
-	x              func(*plot.Plot) // sets up the X axis
-	paint          func(n svg.Canvas, x, y func(float64) vg.Length)
+	*chart
+	left, right, top, row, least, most float64
 }
 
-// titleHeight is the space for a title above the first panel.
-const titleHeight = 30
-
-// chart returns a picture with a title and, below it, the panels from top to bottom.
-func chart(title string, panels ...panel) *svg.Picture {
-	height := vg.Length(titleHeight)
-	for _, p := range panels {
-		height += p.height
+// panel begins a panel below what the chart has.
+func (c *chart) panel(names []string, row, least, most float64) panel {
+	p := panel{c, 0, plotWidth - plotMargin, c.Height, row, least, most}
+	for _, name := range names {
+		p.left = max(p.left, leastRoom*svg.TextWidth(labelFont, name)+plotMargin)
 	}
-	return &svg.Picture{Width: plotWidth, Height: height, What: title, Paint: func(c draw.Canvas) {
-		c.SetColor(svg.Paper)
-		c.Fill(c.Rectangle.Path())
-		n := svg.Canvas{Canvas: c}
-		n.Text(titleStyle, c.Min.X+10, c.Max.Y-8, title)
-		top := c.Max.Y - titleHeight
-		for _, p := range panels {
-			part := c
-			part.Max.Y, part.Min.Y = top, top-p.height
-			p.draw(part)
-			top -= p.height
-		}
-	}}
-}
-
-var titleStyle = svg.Bold(svg.TextStyle(12, svg.Ink, draw.XLeft, draw.YTop))
-
-func (p panel) draw(c draw.Canvas) {
-	g := plot.New()
-	g.BackgroundColor = nil
-	g.Y.Min, g.Y.Max = -float64(len(p.names))+0.5, 0.5
-	g.Y.LineStyle.Width, g.Y.Tick.Length = 0, 0
-	g.X.Padding, g.Y.Padding = 2, 4
-	g.X.Label.Text = p.axis
-	g.X.Label.Padding = 2
-	g.X.Label.TextStyle = svg.TextStyle(svg.FontLabel, svg.Muted, draw.XCenter, draw.YBottom)
-	g.X.Tick.Label = svg.TextStyle(svg.FontLabel, svg.Ink, draw.XCenter, draw.YTop)
-	g.X.LineStyle, g.X.Tick.LineStyle = svg.Line(svg.Muted, 0.6), svg.Line(svg.Muted, 0.6)
-	g.Y.Tick.Label = svg.TextStyle(svg.FontLabel, svg.Ink, draw.XRight, draw.YCenter)
-	var ticks []plot.Tick
-	for i, name := range p.names {
-		ticks = append(ticks, plot.Tick{Value: -float64(i), Label: name})
+	for i, name := range names {
+		c.Write(svg.Words{Size: labelFont, Anchor: "end"}, p.left-4, p.y(i)+row/2, name)
 	}
-	g.Y.Tick.Marker = plot.ConstantTicks(ticks)
-	p.x(g)
-	g.Add(painting(func(c draw.Canvas, g *plot.Plot) {
-		tx, ty := g.Transforms(&c)
-		p.paint(svg.Canvas{Canvas: c}, tx, ty)
-	}))
-	g.Draw(draw.Crop(c, 8, -14, p.bottom, 0))
+	c.Height += row * float64(len(names))
+	return p
 }
 
-// painting adapts a function to plot.Plotter.
-type painting func(draw.Canvas, *plot.Plot)
+// x returns the place of a value, y the upper end of a row.
+func (p panel) x(v float64) float64 {
+	return p.left + (p.right-p.left)*(v-p.least)/(p.most-p.least)
+}
+func (p panel) y(row int) float64 { return p.top + p.row*float64(row) }
 
-// Plot implements plot.Plotter.
-func (p painting) Plot(c draw.Canvas, g *plot.Plot) { p(c, g) }
-
-// heatMap returns a picture with a row for each recipe and a column for each fault. paint draws
-// one cell.
-func heatMap(m campaign.Matrix, title, axis string, paint func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length)) *svg.Picture {
-	recipes, faults := CellAxes(m)
-	height := vg.Length(len(recipes)*plotRow + 112)
-	return chart(title, panel{axis, recipes, 4, height, func(g *plot.Plot) {
-		g.X.Min, g.X.Max = -0.5, float64(len(faults))-0.5
-		var ticks []plot.Tick
-		for i, f := range faults {
-			ticks = append(ticks, plot.Tick{Value: float64(i), Label: f})
-		}
-		g.X.Tick.Marker = plot.ConstantTicks(ticks)
-		g.X.Tick.Length, g.X.LineStyle.Width = 0, 0
-		g.X.Tick.Label.Rotation = math.Pi / 3
-		g.X.Tick.Label.XAlign, g.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
-	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
-		for _, c := range m.Cells {
-			i, j := float64(slices.Index(recipes, c.Lock)), float64(slices.Index(faults, c.Fault))
-			paint(n, c, x(j-0.5)+0.7, y(-i-0.5)+0.7, x(j+0.5)-0.7, y(-i+0.5)-0.7)
-		}
-	}})
+// tick is a value written at an axis.
+type tick struct {
+	at    float64
+	label string
 }
 
-// shade describes a cell of a figureMap: its ink, or the zero value for none, and the figure on
-// the ink. dark: the ink needs light text.
+// axis ends a panel with its ticks, and says what they measure. turned: the labels are too long to stand side
+// by side.
+func (p panel) axis(measures string, turned bool, ticks []tick) {
+	words, deep := svg.Words{Size: labelFont, Anchor: "middle"}, 16.0
+	if turned {
+		words.Anchor, words.Turn = "end", -60
+	}
+	for _, t := range ticks {
+		p.Write(words, p.x(t.at), p.Height+8, t.label)
+		if turned {
+			deep = max(deep, leastRoom*svg.TextWidth(labelFont, t.label)*math.Sin(math.Pi/3)+14)
+		}
+	}
+	p.Height += deep
+	p.Write(svg.Words{Size: labelFont, Ink: svg.Muted, Anchor: "middle"}, (p.left+p.right)/2, p.Height+7, measures)
+	p.Height += 18
+}
+
+// shade is a cell of a heat map: a text on an ink, whose strength is from 0, none, to 1. The zero value is blank.
 type shade struct {
-	ink  color.NRGBA
-	dark bool
-	text string
+	ink      svg.Ink
+	strength float64
+	text     string
 }
 
-// figureMap is a heat map of figures. Cells without a figure are hatched; unsupported cells are
-// blank.
-func figureMap(m campaign.Matrix, title, axis string, figure func(at CellKey) (s shade, ok bool)) *svg.Picture {
-	return heatMap(m, title, axis, func(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
-		n.Box(svg.Wash, x0, y0, x1, y1)
-		if c.Verdict == trial.NotSupported {
-			return
+// noFigure is the shade of a cell that has no figure: it is hatched.
+var noFigure = shade{ink: svg.Hatching}
+
+// heat paints rows and columns of cells. The columns are at 0, 1, 2, … of the X axis.
+func (p panel) heat(rows, columns int, cell func(row, column int) shade) {
+	for i := range rows {
+		for j := range columns {
+			s := cell(i, j)
+			x, y, width, height := p.x(float64(j)-0.5)+0.7, p.y(i)+0.7, p.x(float64(j)+0.5)-p.x(float64(j)-0.5)-1.4, p.row-1.4
+			p.Box(svg.Wash, 1, x, y, width, height)
+			words := svg.Words{Size: smallFont, Anchor: "middle"}
+			switch {
+			case s == noFigure:
+				p.Box(svg.Hatching, 1, x, y, width, height)
+			case s.strength > 0:
+				p.Box(s.ink, 0.15+0.85*s.strength, x, y, width, height)
+			}
+			if s.strength > 0.55 {
+				words.Ink = svg.Light
+			}
+			if s.text != "" {
+				p.Write(words, x+width/2, y+height/2, s.text)
+			}
 		}
-		s, ok := figure(CellKey{Lock: c.Lock, Fault: c.Fault})
-		if !ok {
-			n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
-			return
+	}
+}
+
+// heatMap returns a picture with a row for each recipe and a column for each fault. An unsupported cell is blank.
+func heatMap(m campaign.Matrix, title, axis string, cell func(c campaign.Cell) shade) *chart {
+	recipes, faults := CellAxes(m)
+	c := newChart(title)
+	p := c.panel(recipes, plotRow, -0.5, float64(len(faults))-0.5)
+	p.heat(len(recipes), len(faults), func(row, column int) shade {
+		if c, ok := CellOf(m, recipes[row], faults[column]); ok && c.Verdict != trial.NotSupported {
+			return cell(c)
 		}
-		if s.ink != (color.NRGBA{}) {
-			n.Box(s.ink, x0, y0, x1, y1)
-		}
-		sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
-		if s.dark {
-			sty.Color = svg.OnInk
-		}
-		n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, s.text)
+		return shade{}
 	})
+	var ticks []tick
+	for i, f := range faults {
+		ticks = append(ticks, tick{float64(i), f})
+	}
+	p.axis(axis, true, ticks)
+	return c
+}
+
+// key explains boxes of inks in one line, from x on, and returns where the line ends.
+func (c *chart) key(x, y float64, entries []shade) float64 {
+	for _, e := range entries {
+		c.Box(e.ink, e.strength, x, y-4, 9, 8)
+		c.Write(svg.Words{Size: smallFont, Ink: svg.Muted}, x+12, y, e.text)
+		x += leastRoom*svg.TextWidth(smallFont, e.text) + 24
+	}
+	return x
+}
+
+// roundStep returns the smallest number of at least x that is 1, 2 or 5 times a power of ten.
+func roundStep(x float64) float64 {
+	base := math.Pow(10, math.Floor(math.Log10(x)))
+	steps := []float64{base, 2 * base, 5 * base, 10 * base}
+	return steps[slices.IndexFunc(steps, func(s float64) bool { return s >= x })]
 }

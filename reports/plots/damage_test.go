@@ -26,14 +26,13 @@ func TestDamageIsLostUpdatesPerHour(t *testing.T) {
 	idle := updating(trialProgress, 0)
 	r := campaignOf([]trial.Result{updating(trialProgress, 1), updating(sound, 1), updating(older, 1), elsewhere, idle})
 	want := [][]string{
-		{"recipe", "workload", "fault", "trials", "seconds", "updates", "lost updates", "lost updates per hour"},
 		{"plain", "mutex", "client-pause", "2", "72.000", "80", "2", "100.0"},
 	}
-	if got := damageTable(r); !reflect.DeepEqual(got, want) {
+	if got := tableOf(t, r, "damage"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%v\nwant\n%v", got, want)
 	}
-	if plotDamage(r) == nil || plotDamage(campaignOf([]trial.Result{updating(older, 1)})) != nil {
-		t.Error("damage is drawn without updates, or not with some")
+	if _, ok := plotOf(campaignOf([]trial.Result{updating(older, 1)}), "damage"); ok {
+		t.Error("damage is drawn without updates")
 	}
 }
 

@@ -33,14 +33,13 @@ func TestOverlapsAreTheLongestOfEachTrial(t *testing.T) {
 	sweep.Spec.Size, elsewhere.Spec.Workload = 3, "lottery-unmarked"
 	r := campaignOf(append(trials, sweep, elsewhere))
 	want := [][]string{
-		{"recipe", "workload", "trials with an overlap", "least ms", "median ms", "90th percentile ms", "99th percentile ms", "longest ms"},
 		{"plain", "mutex", "10", "10.000", "60.000", "100.000", "100.000", "100.000"},
 	}
-	if got := overlapTable(r); !reflect.DeepEqual(got, want) {
+	if got := tableOf(t, r, "overlap"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%v\nwant\n%v", got, want)
 	}
-	asReviewed(t, "overlap.svg", plotOverlaps(r))
-	if plotOverlaps(campaignOf(trials[1:2])) != nil {
+	asReviewed(t, r, "overlap")
+	if _, ok := plotOf(campaignOf(trials[1:2]), "overlap"); ok {
 		t.Error("no overlap is drawn")
 	}
 }

@@ -36,10 +36,9 @@ func (c Campaign) ttl() time.Duration {
 // campaignPlot is a kind of picture of a whole campaign.
 type campaignPlot struct {
 	Name, Title string // Name is the name of the picture's files, without the extension
-	// Draw returns nil if the campaign has nothing to show.
-	Draw func(c Campaign) *svg.Picture
-	// Table returns the figures behind the picture, with a header row; nil = the page shows them.
-	Table func(c Campaign) [][]string
+	// Draw returns the picture, nil if the campaign has nothing to show, and the figures behind it, with a header;
+	// nil = the page shows them.
+	Draw func(c Campaign) (*chart, [][]string)
 	// Needs is a sentence about what the campaign lacks if nothing is drawn; "" = the reason is
 	// obvious.
 	Needs string
@@ -47,36 +46,35 @@ type campaignPlot struct {
 
 // all are the plots, in the order of the report.
 var all = []campaignPlot{
-	{Name: "violations", Title: "Trials that show each verdict", Draw: plotViolations},
-	{Name: "verdicts", Title: "Verdicts of each recipe", Draw: plotVerdicts},
-	{Name: "breaks", Title: "Where each recipe breaks", Draw: plotBreaks, Table: breaksTable, Needs: breaksNeed},
-	{Name: "damage", Title: "What a broken lock costs", Draw: plotDamage, Table: damageTable, Needs: damageNeeds},
-	{Name: "overlap", Title: "How long two clients held the lock at once", Draw: plotOverlaps, Table: overlapTable},
-	{Name: "acquire", Title: "Time of an acquire, undisturbed", Draw: plotLatency, Needs: "No undisturbed trial in which somebody got the lock was run here."},
-	{Name: "waiting", Title: "How long clients waited while faults came and went", Draw: plotWaiting, Table: waitsTable, Needs: waitingNeeds},
-	{Name: "recovery", Title: "Longest time until somebody got in after a fault, in any workload", Draw: plotRecovery, Needs: "No client asked for a lock after a fault."},
-	{Name: "fairness", Title: "How evenly the lock was shared", Draw: plotFairness, Needs: fairnessNeeds},
+	{"violations", "Trials that show each verdict", plotViolations, ""},
+	{"verdicts", "Verdicts of each recipe", plotVerdicts, ""},
+	{"breaks", "Where each recipe breaks", plotBreaks, breaksNeed},
+	{"damage", "What a broken lock costs", plotDamage, "No trial counted its updates; versions before this one did not."},
+	{"overlap", "How long two clients held the lock at once", plotOverlaps, ""},
+	{"acquire", "Time of an acquire, undisturbed", plotLatency, "No undisturbed trial in which somebody got the lock was run here."},
+	{"waiting", "How long clients waited while faults came and went", plotWaiting, waitingNeeds},
+	{"recovery", "Longest time until somebody got in after a fault, in any workload", plotRecovery, "No client asked for a lock after a fault."},
+	{"fairness", "How evenly the lock was shared", plotFairness, "In no trial did several clients get a lock as often as there were clients."},
 }
 
 // Draw draws every plot for which the campaign has data.
-func Draw(c Campaign) ([]Plot, error) {
+func Draw(c Campaign) []Plot {
 	var out []Plot
+	if len(c.Matrix.Cells) == 0 {
+		return nil
+	}
 	for _, p := range all {
-		drawn := p.Draw(c)
+		drawn, table := p.Draw(c)
 		if drawn == nil {
 			continue
 		}
-		var table [][]string
-		if p.Table != nil {
-			table = p.Table(c)
+		x := Plot{Name: p.Name, File: p.Name + ".svg", Title: p.Title, Picture: &drawn.Picture, table: table}
+		if table != nil {
+			x.Data = p.Name + ".csv"
 		}
-		plot, err := New(p.Name, p.Title, *drawn, table)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, plot)
+		out = append(out, x)
 	}
-	return out, nil
+	return out
 }
 
 // Missing is a plot that was not drawn. Needs is a sentence about what the campaign lacks.
@@ -97,27 +95,13 @@ func NotDrawn(drawn []Plot) (missing []Missing) {
 type Plot struct {
 	Name, File, Title string // File is the name of the picture's file
 	Data              string // name of the file with the figures; "" = none
-	Picture           []byte // SVG
+	Picture           *svg.Picture
 	table             [][]string
-}
-
-// New draws a picture as a plot with the figures in table; table nil = without figures. Name is
-// the name of the plot's files, without the extension.
-func New(name, title string, drawn svg.Picture, table [][]string) (Plot, error) {
-	p := Plot{Name: name, File: name + ".svg", Title: title, table: table}
-	if table != nil {
-		p.Data = name + ".csv"
-	}
-	var err error
-	if p.Picture, err = drawn.SVG(); err != nil {
-		return Plot{}, fmt.Errorf("plot %s: %w", name, err)
-	}
-	return p, nil
 }
 
 // Files returns the contents of the plot's files, by name: SVG and, if any, CSV figures.
 func (p Plot) Files() (map[string][]byte, error) {
-	files := map[string][]byte{p.File: p.Picture}
+	files := map[string][]byte{p.File: p.Picture.File()}
 	if p.Data != "" {
 		var text bytes.Buffer
 		if err := csv.NewWriter(&text).WriteAll(p.table); err != nil {

@@ -1,6 +1,8 @@
 package plots
 
 import (
+	"bytes"
+	"encoding/csv"
 	"maps"
 	"regexp"
 	"slices"
@@ -26,10 +28,7 @@ func everyPlot(t *testing.T) []Plot {
 	c := campaignOf(sweptTrials("plain", 1, 8, trial.Violated), overlaps, updating,
 		waited(leastWaiting, "plain", "partition", progress.Waiting{Ends: 1, Until: 2, Waits: [][2]int{{0, 1}}}))
 	c.Latency = Summarize(map[string][]time.Duration{"plain": {time.Millisecond, 2 * time.Millisecond}})
-	drawn, err := Draw(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	drawn := Draw(c)
 	if len(drawn) != len(all) {
 		t.Fatalf("%d of %d plots are drawn", len(drawn), len(all))
 	}
@@ -40,11 +39,11 @@ func everyPlot(t *testing.T) []Plot {
 func TestTitlesOfPlotsFitInAWiderFontToo(t *testing.T) {
 	const wider = 1.2
 	for _, p := range everyPlot(t) {
-		title := regexp.MustCompile("<title>(.*)</title>").FindSubmatch(p.Picture)
+		title := regexp.MustCompile("<title>(.*)</title>").FindSubmatch(p.Picture.File())
 		if title == nil {
 			t.Fatalf("%s has no title", p.Name)
 		}
-		if got := titleStyle.Width(string(title[1])) * wider; got > plotWidth-20 {
+		if got := svg.TextWidth(titleFont, string(title[1])) * wider; got > plotWidth-20 {
 			t.Errorf("%s: the title is %.0f points wide, the plot %d: %s", p.Name, got, plotWidth, title[1])
 		}
 	}
@@ -71,16 +70,37 @@ func TestEveryPlotHasAPictureAndItsFigures(t *testing.T) {
 	}
 }
 
-// asReviewed compares a picture with its golden file.
-func asReviewed(t *testing.T, name string, drawn *svg.Picture) {
-	t.Helper()
-	if drawn == nil {
-		t.Fatal("nothing is drawn")
+// plotOf returns a campaign's plot of the name; false if it is not drawn.
+func plotOf(c Campaign, name string) (Plot, bool) {
+	drawn := Draw(c)
+	if i := slices.IndexFunc(drawn, func(p Plot) bool { return p.Name == name }); i >= 0 {
+		return drawn[i], true
 	}
-	picture, err := drawn.SVG()
+	return Plot{}, false
+}
+
+// tableOf returns the figures of a campaign's plot of the name, without the header.
+func tableOf(t *testing.T, c Campaign, name string) [][]string {
+	t.Helper()
+	p, _ := plotOf(c, name)
+	files, err := p.Files()
 	if err != nil {
 		t.Fatal(err)
 	}
-	reporttest.WellFormed(t, picture)
-	reporttest.Golden(t, name, picture)
+	rows, err := csv.NewReader(bytes.NewReader(files[name+".csv"])).ReadAll()
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("no figures: %v", err)
+	}
+	return rows[1:]
+}
+
+// asReviewed compares a campaign's plot of the name with its golden file.
+func asReviewed(t *testing.T, c Campaign, name string) {
+	t.Helper()
+	p, ok := plotOf(c, name)
+	if !ok {
+		t.Fatal("nothing is drawn")
+	}
+	reporttest.WellFormed(t, p.Picture.File())
+	reporttest.Golden(t, p.File, p.Picture.File())
 }

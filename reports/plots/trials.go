@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -15,10 +14,6 @@ import (
 func Measurable(t trial.Result) bool {
 	return t.Progress != nil && t.Err == "" && t.Spec.Size == 0 && (len(t.Spec.Plan) == 0 || t.Hits > 0)
 }
-
-// Shared reports whether a trial's fairness means anything: there were several clients, and
-// enough grants for all of them.
-func Shared(p progress.Measures) bool { return p.Clients > 1 && p.Grants >= p.Clients }
 
 // ComparedIn returns, for each recipe, the workload in which plots compare it with other recipes:
 // of the workloads that the recipe ran, the one that the most recipes ran. Workloads of one source

@@ -1,14 +1,10 @@
 package plots
 
 import (
-	"image/color"
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
@@ -18,122 +14,147 @@ import (
 
 // plotViolations draws a heat map. A cell's figure is the share of trials that show the cell's
 // verdict, as the matrix counts them.
-func plotViolations(c Campaign) *svg.Picture {
-	if len(c.Matrix.Cells) == 0 {
-		return nil
-	}
-	return heatMap(c.Matrix, "Trials that show the cell's verdict, in percent", "red: a bug · amber: a limit, which no lease can promise by itself · purple: blocked · hatched: not judged", heat)
-}
-
-// heat paints one cell of the heat map. A cell that was not judged is hatched; an unsupported cell
-// is blank.
-func heat(n svg.Canvas, c campaign.Cell, x0, y0, x1, y1 vg.Length) {
-	n.Box(svg.Wash, x0, y0, x1, y1)
-	switch {
-	case c.Verdict == trial.NotSupported:
-		return
-	case c.Verdict == trial.NotExercised || c.Verdict == trial.Unknown || c.Exercised == 0:
-		n.Hatch(svg.Line(svg.Rule, 0.7), 4, x0, y0, x1, y1)
-		return
-	}
-	share := 0.0
-	if c.Violations > 0 {
-		share = float64(c.Shown) / float64(c.Exercised)
-	}
-	col := svg.Alarm
-	switch {
-	case c.Verdict == trial.Blocked:
-		col = svg.ClientInks[3]
-	case c.Kind == locks.Limit:
-		col = svg.Doubt
-	}
-	sty := svg.TextStyle(svg.FontSmall, svg.Ink, draw.XCenter, draw.YCenter)
-	if share > 0 {
-		n.Box(svg.Alpha(col, 0.2+0.8*share), x0, y0, x1, y1)
-		if share > 0.5 {
-			sty.Color = svg.OnInk
+func plotViolations(c Campaign) (*chart, [][]string) {
+	return heatMap(c.Matrix, "Trials that show the cell's verdict, in percent", "red: a bug · amber: a limit, which no lease can promise by itself · purple: blocked · hatched: not judged", func(c campaign.Cell) shade {
+		if c.Verdict == trial.NotExercised || c.Verdict == trial.Unknown || c.Exercised == 0 {
+			return noFigure
 		}
-	}
-	n.Text(sty, (x0+x1)/2, (y0+y1)/2+1, strconv.Itoa(int(math.Round(100*share))))
+		s := shade{ink: svg.Alarm}
+		switch {
+		case c.Verdict == trial.Blocked:
+			s.ink = blockInk
+		case c.Kind == locks.Limit:
+			s.ink = svg.Doubt
+		}
+		if c.Violations > 0 {
+			s.strength = float64(c.Shown) / float64(c.Exercised)
+		}
+		s.text = strconv.Itoa(int(math.Round(100 * s.strength)))
+		return s
+	}), nil
 }
 
-// verdictInk is the colour of a verdict in plots.
-type verdictInk struct {
+// Inks that are the same on light and dark screens.
+const (
+	blockInk svg.Ink = "#7b2d8b"
+	barInk   svg.Ink = "#0072b2"
+)
+
+// verdictInks are the colours of the verdicts in plots. light: text on the ink is light.
+var verdictInks = []struct {
 	class, label string
-	ink          color.NRGBA
-}
-
-// text returns the colour of text on the ink: light on a dark ink, else the page's ink, whose halo keeps it
-// legible.
-func (v verdictInk) text() color.NRGBA {
-	if (299*int(v.ink.R)+587*int(v.ink.G)+114*int(v.ink.B))/1000 < 128 {
-		return svg.OnInk
-	}
-	return svg.Ink
-}
-
-// verdictInks are the colours of the verdicts in plots.
-var verdictInks = []verdictInk{
-	{"new", "undeclared", svg.RGB(0x6E0015)},
-	{"bug", "bug", svg.Alarm},
-	{"limit", "limit", svg.RGB(0xF2B53C)},
-	{"blockbug", "blocked for ever: bug", svg.RGB(0x4A1259)},
-	{"block", "blocked for ever", svg.RGB(0x7B2D8B)},
-	{"ttlbug", "blocked up to TTL: bug", svg.RGB(0x2F7FA6)},
-	{"ttl", "blocked up to TTL", svg.RGB(0x79BFDB)},
-	{"unknown", "unknown", svg.RGB(0x9AA4AE)},
-	{"holds", "no violation", svg.RGB(0x7CC49A)},
+	ink          svg.Ink
+	light        bool
+}{
+	{"new", "undeclared", "#6e0015", true},
+	{"bug", "bug", svg.Alarm, true},
+	{"limit", "limit", "#f2b53c", false},
+	{"blockbug", "blocked for ever: bug", "#4a1259", true},
+	{"block", "blocked for ever", blockInk, true},
+	{"ttlbug", "blocked up to TTL: bug", "#2f7fa6", true},
+	{"ttl", "blocked up to TTL", "#79bfdb", false},
+	{"unknown", "unknown", "#9aa4ae", false},
+	{"holds", "no violation", "#7cc49a", false},
 }
 
 // plotVerdicts draws one bar for each recipe, divided by the verdicts of its cells.
-func plotVerdicts(c Campaign) *svg.Picture {
+func plotVerdicts(c Campaign) (*chart, [][]string) {
 	recipes, faults := CellAxes(c.Matrix)
-	if len(c.Matrix.Cells) == 0 {
-		return nil
-	}
-	height := vg.Length(len(recipes)*plotRow + 70)
-	var used []string
+	count := map[[2]string]int{} // cells by recipe and class
+	used := map[string]bool{}
 	for _, c := range c.Matrix.Cells {
-		used = append(used, CellClass(c))
+		count[[2]string{c.Lock, CellClass(c)}]++
+		used[CellClass(c)] = true
 	}
-	return chart("Faults by verdict", panel{"faults", recipes, 22, height, func(g *plot.Plot) {
-		g.X.Min, g.X.Max = 0, float64(len(faults))
-		g.X.Tick.Marker = plot.TickerFunc(wholeTicks)
-	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
-		for i, recipe := range recipes {
-			from := 0
-			for _, v := range verdictInks {
-				count := 0
-				for _, c := range c.Matrix.Cells {
-					if c.Lock == recipe && CellClass(c) == v.class {
-						count++
-					}
-				}
-				x0, x1, mid := x(float64(from)), x(float64(from+count))-0.6, y(-float64(i))
-				n.Box(v.ink, x0, mid-4.5, x1, mid+4.5)
-				if x1-x0 > 8 {
-					n.Text(svg.TextStyle(svg.FontSmall, v.text(), draw.XCenter, draw.YCenter), (x0+x1)/2, mid+1, strconv.Itoa(count))
-				}
-				from += count
-			}
-		}
-		sty := svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YCenter)
-		at := vg.Length(12)
+	out := newChart("Faults by verdict")
+	p := out.panel(recipes, plotRow, 0, float64(len(faults)))
+	for i, recipe := range recipes {
+		from := 0
 		for _, v := range verdictInks {
-			if slices.Contains(used, v.class) {
-				n.Box(v.ink, at, 8, at+9, 17)
-				n.Text(sty, at+12, 13.5, v.label)
-				at += sty.Width(v.label) + 24
+			n := count[[2]string{recipe, v.class}]
+			x, width := p.x(float64(from)), p.x(float64(n))-p.x(0)-0.6
+			p.Box(v.ink, 1, x, p.y(i)+3, width, 9)
+			words := svg.Words{Size: smallFont, Anchor: "middle"}
+			if v.light {
+				words.Ink = svg.Light
 			}
+			if width > 8 {
+				p.Write(words, x+width/2, p.y(i)+7.5, strconv.Itoa(n))
+			}
+			from += n
 		}
-	}})
+	}
+	var ticks []tick
+	for n, step := 0, int(max(1, roundStep(float64(len(faults))/10))); n <= len(faults); n += step {
+		ticks = append(ticks, tick{float64(n), strconv.Itoa(n)})
+	}
+	p.axis("faults", false, ticks)
+	var entries []shade
+	for _, v := range verdictInks {
+		if used[v.class] {
+			entries = append(entries, shade{v.ink, 1, v.label})
+		}
+	}
+	out.key(12, out.Height+6, entries)
+	out.Height += 18
+	return out, nil
 }
 
-func wholeTicks(from, to float64) []plot.Tick {
-	step := max(1, svg.RoundStep((to-from)/10))
-	var ticks []plot.Tick
-	for v := 0.0; v <= to; v += step {
-		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.Itoa(int(v))})
+// classes has the CSS classes of some verdicts.
+var classes = map[trial.Outcome]string{trial.NotExercised: "idle", trial.NotSupported: "unsupported", trial.Holds: "holds"}
+
+// CellClass returns the CSS class of a cell's verdict, such as "bug", "limit" or "holds". Blocks that
+// are bugs and blocks that are limits have different classes.
+func CellClass(c campaign.Cell) string {
+	switch bug := BlockedByBug(c); {
+	case c.Verdict == trial.Violated && c.Kind == "":
+		return "new"
+	case c.Verdict == trial.Violated:
+		return string(c.Kind)
+	case c.Verdict == trial.Blocked:
+		return map[bool]string{true: "block", false: "ttl"}[c.Forever] + map[bool]string{true: "bug"}[bug]
 	}
-	return ticks
+	return cmp.Or(classes[c.Verdict], "unknown")
+}
+
+// CellWords returns the cell's verdict in words for a reader. A block that the recipe declares as a
+// bug has the suffix ": bug", and an undeclared block ": undeclared". A block that is a limit has
+// no suffix, because it is the price of every lease.
+func CellWords(c campaign.Cell) string {
+	words := c.Words()
+	switch {
+	case BlockedByBug(c):
+		words += ": bug"
+	case c.Verdict == trial.Blocked && c.Kind == "":
+		words += ": undeclared"
+	}
+	return words
+}
+
+// BlockedByBug reports whether a cell's verdict is a block that the recipe declares as a bug.
+func BlockedByBug(c campaign.Cell) bool { return c.Verdict == trial.Blocked && c.Kind == locks.Bug }
+
+// CellKey identifies a cell of the matrix.
+type CellKey struct{ Lock, Fault string }
+
+// CellAxes returns the recipes and the faults of a matrix, in the matrix's order.
+func CellAxes(m campaign.Matrix) (recipes, faults []string) {
+	for _, c := range m.Cells {
+		if !slices.Contains(recipes, c.Lock) {
+			recipes = append(recipes, c.Lock)
+		}
+		if !slices.Contains(faults, c.Fault) {
+			faults = append(faults, c.Fault)
+		}
+	}
+	return recipes, faults
+}
+
+// CellOf returns the cell of a recipe under a fault; false if the matrix has none.
+func CellOf(m campaign.Matrix, lock, fault string) (campaign.Cell, bool) {
+	i := slices.IndexFunc(m.Cells, func(c campaign.Cell) bool { return c.Lock == lock && c.Fault == fault })
+	if i < 0 {
+		return campaign.Cell{}, false
+	}
+	return m.Cells[i], true
 }

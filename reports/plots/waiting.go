@@ -2,15 +2,10 @@ package plots
 
 import (
 	"fmt"
-	"image/color"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
@@ -23,27 +18,23 @@ const (
 	waitMost  = 3 * progress.WaitingTick
 )
 
-var (
-	waitMedian = svg.ClientInks[0]
-	waitSlow   = svg.Alarm
-	waitNever  = svg.RGB(0x7B2D8B)
-)
-
 // waitingNeeds says what the campaign lacks if there is no plot of waiting.
 var waitingNeeds = fmt.Sprintf("No recipe has %d trials in which clients waited around faults of one kind.", leastWaiting)
 
 // plotWaiting draws how much longer clients waited for the lock, against the time since the fault
 // struck. It has a row for each recipe and a column for each kind of fault.
-func plotWaiting(c Campaign) *svg.Picture {
+func plotWaiting(c Campaign) (*chart, [][]string) {
 	all := waves(c)
 	recipes, _ := CellAxes(c.Matrix)
-	var kinds, few []string
+	var kinds, names, few []string
 	for _, k := range struckKinds {
 		if slices.ContainsFunc(recipes, func(lock string) bool { return all[waveAt{lock, k.name}] != nil }) {
 			kinds = append(kinds, k.name)
 		}
 	}
-	names := []string{""} // for the columns' titles
+	if len(kinds) == 0 {
+		return nil, nil
+	}
 	for _, lock := range recipes {
 		if slices.ContainsFunc(kinds, func(kind string) bool { return all[waveAt{lock, kind}] != nil }) {
 			names = append(names, lock)
@@ -51,40 +42,33 @@ func plotWaiting(c Campaign) *svg.Picture {
 			few = append(few, lock)
 		}
 	}
-	if len(kinds) == 0 {
-		return nil
-	}
-	bottom := vg.Length(34)
-	if len(few) > 0 {
-		bottom = 46
-	}
-	axis := "seconds since the fault struck · height: seconds from then until the waiting client got the lock"
-	p := panel{axis, names, bottom, vg.Length(len(names)*waitRow+34) + bottom, func(g *plot.Plot) {
-		g.X.Min, g.X.Max = -progress.WaitingTick, float64(len(kinds)*waitWidth)-progress.WaitingTick
-		g.X.LineStyle.Width = 0
-		g.X.Tick.Marker = plot.ConstantTicks(waitTicks(c.ttl(), len(kinds)))
-	}, func(n svg.Canvas, x, y func(float64) vg.Length) {
-		waitKey(n, x(-progress.WaitingTick), x(float64(len(kinds)*waitWidth)-progress.WaitingTick), y(-float64(len(names))+0.5)-44, few)
-		for i, kind := range kinds {
-			at := func(tenth int) vg.Length { return x(float64(i*waitWidth + tenth)) }
-			n.Text(svg.Bold(svg.TextStyle(svg.FontLabel, svg.Ink, draw.XLeft, draw.YCenter)), at(-progress.WaitingTick), y(0), kind+" faults")
-			for j, lock := range names[1:] {
-				foot := y(-float64(j) - 1.45)
-				height := y(-float64(j)-0.6) - foot
-				w := all[waveAt{lock, kind}]
-				if w == nil {
-					n.Hatch(svg.Line(svg.Rule, 0.7), 4, at(-progress.WaitingTick), foot, at(progress.WaitingSpan), foot+height)
-					continue
-				}
-				w.draw(n, at, foot, height)
-				if i == len(kinds)-1 {
-					n.Text(svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YBottom), at(progress.WaitingSpan)+2, foot, "0")
-					n.Text(svg.TextStyle(svg.FontSmall, svg.Muted, draw.XLeft, draw.YTop), at(progress.WaitingSpan)+2, foot+height, "≥ "+seconds(c.ttl(), waitMost))
-				}
+	out := newChart("How long clients waited for a lock while faults came and went")
+	out.Height += 12 // for the columns' titles
+	p := out.panel(names, waitRow, -progress.WaitingTick, float64(len(kinds)*waitWidth)-progress.WaitingTick)
+	for i, kind := range kinds {
+		at := func(tenth int) float64 { return p.x(float64(i*waitWidth + tenth)) }
+		p.Write(svg.Words{Size: labelFont, Bold: true}, at(-progress.WaitingTick), p.top-7, kind+" faults")
+		for j, lock := range names {
+			box := waveBox{p, at, p.y(j) + 3, waitRow - 6}
+			box.draw(all[waveAt{lock, kind}])
+			if end := at(progress.WaitingSpan) + 2; i == len(kinds)-1 {
+				p.Write(svg.Words{Size: smallFont, Ink: svg.Muted}, end, box.top+box.height-3, "0")
+				p.Write(svg.Words{Size: smallFont, Ink: svg.Muted}, end, box.top+3, "≥ "+seconds(c.ttl(), waitMost))
 			}
 		}
-	}}
-	return chart("How long clients waited for a lock while faults came and went", p)
+	}
+	p.axis("seconds since the fault struck · height: seconds from then until the waiting client got the lock", false, waitTicks(c.ttl(), len(kinds)))
+	out.key(p.left, out.Height+6, []shade{{svg.Muted, 0.35, "fault in force (darker: in more trials)"}, {barInk, 1, "median"}, {svg.Alarm, 1, "99th percentile"}, {blockInk, 1, "never (thick: the median)"}})
+	if len(few) > 0 {
+		more := ""
+		if len(few) > waitNamed {
+			more, few = fmt.Sprintf(" and %d more", len(few)-waitNamed), few[:waitNamed]
+		}
+		out.Height += 13
+		out.Write(svg.Words{Size: labelFont}, p.left, out.Height+6, fmt.Sprintf("no row: %s%s, below %d trials", strings.Join(few, ", "), more, leastWaiting))
+	}
+	out.Height += 18
+	return out, waitsTable(c)
 }
 
 // seconds converts tenths of a lease time to seconds, as text.
@@ -93,92 +77,82 @@ func seconds(ttl time.Duration, tenths int) string {
 }
 
 // waitTicks labels each lease time in each column.
-func waitTicks(ttl time.Duration, columns int) (ticks []plot.Tick) {
+func waitTicks(ttl time.Duration, columns int) (ticks []tick) {
 	for i := range columns {
 		for at := -progress.WaitingTick; at < progress.WaitingSpan; at += progress.WaitingTick {
-			ticks = append(ticks, plot.Tick{Value: float64(i*waitWidth + at), Label: strings.Replace(seconds(ttl, at), "-", "−", 1)})
+			ticks = append(ticks, tick{float64(i*waitWidth + at), strings.Replace(seconds(ttl, at), "-", "−", 1)})
 		}
 	}
 	return ticks
 }
 
-// waitKey explains the marks, and names the recipes that were left out.
-func waitKey(n svg.Canvas, x, end, y vg.Length, few []string) {
-	sty := svg.TextStyle(svg.FontLabel, svg.Ink, draw.XLeft, draw.YCenter)
-	n.Box(svg.Alpha(svg.Muted, 0.35), x, y-3, x+14, y+5)
-	text := "fault in force (darker: in more trials)"
-	n.Text(sty, x+17, y+1, text)
-	x += 17 + sty.Width(text) + 12
-	for _, k := range []struct {
-		ink  color.NRGBA
-		text string
-	}{{waitMedian, "median"}, {waitSlow, "99th percentile"}, {waitNever, "never (thick: the median)"}} {
-		n.Box(k.ink, x, y, x+14, y+2)
-		n.Text(sty, x+17, y+1, k.text)
-		x += 17 + sty.Width(k.text) + 12
-	}
-	if len(few) > 0 {
-		more := ""
-		if len(few) > waitNamed {
-			more, few = fmt.Sprintf(" and %d more", len(few)-waitNamed), few[:waitNamed]
-		}
-		sty.XAlign = draw.XRight
-		n.Text(sty, end, y-13, fmt.Sprintf("no row: %s%s, below %d trials", strings.Join(few, ", "), more, leastWaiting))
-	}
+// waveBox is the place of a wave: x returns the place of a tenth of a lease time.
+type waveBox struct {
+	panel
+	at          func(tenth int) float64
+	top, height float64
 }
 
-// draw draws the wave into a box whose first bin starts at x(-progress.WaitingTick).
-func (w *wave) draw(n svg.Canvas, x func(tenth int) vg.Length, foot, height vg.Length) {
-	left, right := x(-progress.WaitingTick), x(progress.WaitingSpan)
-	n.Box(svg.Wash, left, foot, right, foot+height)
-	for i := 0; i < len(w.bins); {
-		end, inForce := i+1, w.bins[i].inForce
-		for end < len(w.bins) && w.bins[end].inForce == inForce { // one box for equal bins makes the file smaller
-			end++
-		}
-		if inForce > 0 {
-			n.Box(svg.Alpha(svg.Muted, 0.1+0.4*float64(inForce)/float64(w.trials)), x(i-progress.WaitingTick), foot, x(end-progress.WaitingTick), foot+height)
-		}
-		i = end
+// draw draws a wave; nil is hatched.
+func (b waveBox) draw(w *wave) {
+	left := b.at(-progress.WaitingTick)
+	b.box(svg.Wash, 1, 0, waitBins)
+	if w == nil {
+		b.Box(svg.Hatching, 1, left, b.top, b.at(progress.WaitingSpan)-left, b.height)
+		return
 	}
-	n.Lines(svg.Line(svg.Muted, 0.8), vg.Point{X: x(0), Y: foot}, vg.Point{X: x(0), Y: foot + height})
-	for _, q := range []struct {
-		share float64
-		ink   color.NRGBA
-		thick vg.Length
-	}{{0.99, waitSlow, 0.6}, {0.5, waitMedian, 3}} {
-		w.line(n, x, func(tenths int) vg.Length { return foot + height*vg.Length(min(tenths, waitMost))/waitMost }, q.share, q.ink, q.thick)
-	}
+	w.runs(func(bin waitBin) [2]int { return [2]int{bin.inForce} }, func(from, end int, bin waitBin) {
+		if bin.inForce > 0 {
+			b.box(svg.Muted, 0.1+0.4*float64(bin.inForce)/float64(w.trials), from, end)
+		}
+	})
+	b.Line(svg.Muted, 0.8, b.at(0), b.top, b.at(0), b.top+b.height)
+	b.line(w, 0.99, svg.Alarm, 0.6)
+	b.line(w, 0.5, barInk, 3)
+}
+
+// box fills the bins from one to before another.
+func (b waveBox) box(ink svg.Ink, opacity float64, from, end int) {
+	x := b.at(from - progress.WaitingTick)
+	b.Box(ink, opacity, x, b.top, b.at(end-progress.WaitingTick)-x, b.height)
 }
 
 // line draws the course of a percentile. Where the percentile is "never", it draws a bar of height
 // thick at the top.
-func (w *wave) line(n svg.Canvas, x func(tenth int) vg.Length, y func(tenths int) vg.Length, share float64, ink color.NRGBA, thick vg.Length) {
-	var points []vg.Point
+func (b waveBox) line(w *wave, share float64, ink svg.Ink, thick float64) {
+	var points []float64
 	ends := func() {
-		if len(points) > 1 {
-			n.Lines(svg.Line(ink, 1.2), points...)
+		if len(points) > 2 {
+			b.Line(ink, 1.2, points...)
 		}
 		points = nil
 	}
-	for i := 0; i < len(w.bins); {
-		v, ok := w.bins[i].of(share)
-		from := x(i - progress.WaitingTick)
-		for i++; i < len(w.bins); i++ { // equal bins are drawn as one
-			if next, same := w.bins[i].of(share); next != v || same != ok {
-				break
-			}
-		}
-		end := x(i - progress.WaitingTick)
-		switch {
+	w.runs(func(bin waitBin) [2]int {
+		v, ok := bin.of(share)
+		return [2]int{v, map[bool]int{true: 1}[ok]}
+	}, func(from, end int, bin waitBin) {
+		x, to := b.at(from-progress.WaitingTick), b.at(end-progress.WaitingTick)
+		switch v, ok := bin.of(share); {
 		case !ok:
 			ends()
 		case v == never:
 			ends()
-			n.Box(waitNever, from, y(waitMost)-thick, end, y(waitMost)+0.6)
+			b.Box(blockInk, 1, x, b.top-0.6, to-x, thick+0.6)
 		default:
-			points = append(points, vg.Point{X: from, Y: y(v)}, vg.Point{X: end, Y: y(v)})
+			y := b.top + b.height*(1-float64(min(v, waitMost))/waitMost)
+			points = append(points, x, y, to, y)
 		}
-	}
+	})
 	ends()
+}
+
+// runs calls do for each run of bins with the same value, with the run's first bin.
+func (w *wave) runs(value func(waitBin) [2]int, do func(from, end int, bin waitBin)) {
+	for i := 0; i < len(w.bins); {
+		from := i
+		for i++; i < len(w.bins) && value(w.bins[i]) == value(w.bins[from]); {
+			i++
+		}
+		do(from, i, w.bins[from])
+	}
 }

@@ -44,8 +44,8 @@ func TestWaitsCountFromEachMomentUntilTheirEnd(t *testing.T) {
 			t.Errorf("at %d: got %+v, want %+v", at, got, want)
 		}
 	}
-	rows := waitsTable(c)
-	if got, want := rows[1+progress.WaitingTick+1], []string{"plain", "mutex", "network", "20", "100", "20", "20", "40", "never", "never", "20"}; !reflect.DeepEqual(got, want) {
+	rows := tableOf(t, c, "waiting")
+	if got, want := rows[progress.WaitingTick+1], []string{"plain", "mutex", "network", "20", "100", "20", "20", "40", "never", "never", "20"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("figures %q, want %q", got, want)
 	}
 }
@@ -57,8 +57,8 @@ func TestWaitingIsDrawnWhereThereAreEnoughTrials(t *testing.T) {
 	c := campaignOf(
 		waited(30, "plain", "partition", slow), waited(25, "plain", "client-crash", slow), waited(25, "plain", "node-pause", stuck),
 		waited(40, "other", "client-crash", stuck), waited(3, "few", "partition", slow))
-	asReviewed(t, "waiting.svg", plotWaiting(c))
-	if few := plotWaiting(campaignOf(waited(3, "few", "partition", slow))); few != nil {
+	asReviewed(t, c, "waiting")
+	if _, ok := plotOf(campaignOf(waited(3, "few", "partition", slow)), "waiting"); ok {
 		t.Error("the waits of 3 trials are drawn")
 	}
 }

@@ -6,15 +6,17 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/svg"
 )
+
+// clientInks is the number of the style sheet's colours of clients.
+const clientInks = 8
 
 // clientClass returns the class that has a client's colour.
 func clientClass(client int) string {
 	if client < 0 {
 		return ""
 	}
-	return "c" + strconv.Itoa(client%len(svg.ClientInks))
+	return "c" + strconv.Itoa(client%clientInks)
 }
 
 // thin merges refused attempts and equal marks that are less than a pixel apart.
@@ -55,7 +57,7 @@ func (p *picture) barLabel(row *strip, b bar, all []bar) {
 	x, end := p.x(b.From), p.x(b.To)
 	switch dy := k.Top + k.Height/2 + 4; {
 	case end-x > w+8:
-		class := map[barStyle]string{barHold: "on tl-" + clientClass(b.Client), barFinding: "onalarm", barGone: "halo", barUnknown: "halo"}[b.Style]
+		class := map[barStyle]string{barHold: "on tl-" + clientClass(b.Client), barFault: "halo", barFinding: "onalarm", barGone: "halo", barUnknown: "halo"}[b.Style]
 		p.write(row, b.Label, class, dy, x+5)
 	case b.Style >= barFault:
 		var spots []float64

@@ -1,4 +1,2 @@
-// Package svg draws pictures as SVG files (Draw). It has the inks, fonts and shapes of all
-// plots. Inline and Compact prepare pictures for an HTML page that holds hundreds of
-// them.
+// Package svg writes the plots' pictures as SVG, and measures texts.
 package svg
