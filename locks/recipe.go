@@ -50,6 +50,8 @@ type Process interface {
 	Freeze()
 	Thaw()
 	Kill()
+	// Skew sets the lead of the client's wall clock, for code that has no other way to read it.
+	Skew(offset time.Duration)
 	// End kills the process, waits for its end, and returns what it wrote on its standard error. Of a long
 	// text, End returns the beginning and the end. The trial calls End after the client's Context has ended.
 	End() (stderr string)

@@ -68,6 +68,17 @@ type Breakdown struct {
 // Error implements error.
 func (b *Breakdown) Error() string { return b.Kind + ": " + b.Detail }
 
+// Elsewhere is the value of a panic in a call to a lock whose code runs in another process. The code
+// did something there that ends the trial, such as a panic.
+type Elsewhere struct {
+	// Did says what a call of the code under test did instead of returning: "panicked: …"; "" if its
+	// process ended.
+	Did   string
+	Stack string // of the goroutine that did it
+	// Err is a *Breakdown if the code under test ended its process, or the harness's own error.
+	Err error
+}
+
 // Topology is an arrangement of Redis nodes.
 type Topology string
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
@@ -40,10 +41,11 @@ func init() {
 // process is a locks.Process that has written a text.
 type process struct{ said string }
 
-func (*process) Freeze()       {}
-func (*process) Thaw()         {}
-func (*process) Kill()         {}
-func (p *process) End() string { return p.said }
+func (*process) Freeze()            {}
+func (*process) Skew(time.Duration) {}
+func (*process) Thaw()              {}
+func (*process) Kill()              {}
+func (p *process) End() string      { return p.said }
 
 func TestTheFolderHasWhatTheClientsProcessesWrote(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
-	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/internal/crash"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -102,21 +99,17 @@ func (r *run) guard(id int, do func() error) (err error) {
 	returned := false
 	defer func() {
 		p := recover()
-		if p == nil && returned {
+		ended := r.ended(id, p, returned)
+		if ended == nil {
 			return
 		}
-		did := fmt.Sprintf("panicked: %v", p)
-		if p == nil {
-			did = "ended its goroutine, by runtime.Goexit or t.Fatal: expected a returned error"
-		}
-		b := &testbed.Breakdown{
-			Kind:   history.FPanic,
-			Detail: wording.OneLine(fmt.Sprintf("client %d: recipe %s %s%s", id, r.Claims.Lock, did, culprit())),
-			Stack:  string(debug.Stack()),
-		}
-		err = b
+		err = ended
 		if p == nil {
 			defer func() { r.fail(err) }()
+		}
+		b, ok := ended.(*testbed.Breakdown)
+		if !ok {
+			return
 		}
 		event := b.Event()
 		event.Client = id
@@ -129,22 +122,23 @@ func (r *run) guard(id int, do func() error) (err error) {
 	return err
 }
 
-// culprit returns the place of the panic that is being recovered, or of the call that ended the
-// goroutine.
-func culprit() string {
-	calls := make([]uintptr, 32)
-	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls)])
-	for panicked := false; ; {
-		f, more := frames.Next()
-		inside := strings.HasPrefix(f.Function, "runtime.") || strings.HasPrefix(f.Function, "testing.")
-		if panicked && !inside {
-			return fmt.Sprintf(" (in %s, %s:%d)", f.Function, filepath.Base(f.File), f.Line)
+// ended returns how the code under test ended guard's call of it, or the harness's error; nil if the call
+// returned. p is what was recovered.
+func (r *run) ended(id int, p any, returned bool) error {
+	b := &testbed.Breakdown{Kind: history.FPanic}
+	did := ""
+	if far, ok := p.(testbed.Elsewhere); ok {
+		if did, b.Stack = far.Did, far.Stack; did == "" && !errors.As(far.Err, &b) {
+			return far.Err
 		}
-		panicked = panicked || f.Function == "runtime.gopanic" || f.Function == "runtime.Goexit"
-		if !more {
-			return ""
-		}
+	} else if did, b.Stack = crash.Recovered(p, returned); did == "" {
+		return nil
 	}
+	if did != "" {
+		b.Detail = fmt.Sprintf("recipe %s %s", r.Claims.Lock, did)
+	}
+	b.Detail = wording.OneLine(fmt.Sprintf("client %d: %s", id, b.Detail))
+	return b
 }
 
 // live runs a client: critical sections until all faults are healed, then the liveness phase,

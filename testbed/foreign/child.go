@@ -19,14 +19,15 @@ import (
 	"github.com/lockstorm/lockstorm/internal/child"
 	"github.com/lockstorm/lockstorm/internal/crash"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // readyWithin is how long a child may take until it is ready, on the clock that it runs on.
 const readyWithin = 20 * time.Second
 
-// errNotReady says that a child was not ready within readyWithin. What the child wrote past the library
-// meanwhile explains it better, even if it is read later.
-var errNotReady = fmt.Errorf("the client is not ready after %v", readyWithin)
+// errNotReady says that a child was not ready in time. What the child wrote past the library meanwhile
+// explains it better, even if it is read later.
+var errNotReady = errors.New("the client is not ready")
 
 // defaultTimeout is LOCKSTORM_TIMEOUT_MS if the client's connections do not tell it.
 const defaultTimeout = 3 * time.Second
@@ -46,6 +47,9 @@ type process struct {
 
 	// frozen freezes and thaws the child in virtual time; nil in real time.
 	frozen func(bool)
+	// own is nil unless the child's program is this one.
+	own    *own
+	within time.Duration // how long the child may take until it is ready
 
 	mu      sync.Mutex
 	in      io.Writer // the child's standard input; does not block
@@ -64,7 +68,7 @@ func newProcess(argv []string) *process {
 	p := &process{
 		cmd: exec.Command(argv[0], argv[1:]...), stderr: child.Output{Limit: stderrLimit},
 		pending: map[int64]chan answer{}, lost: map[int64]chan struct{}{}, grants: map[<-chan struct{}]int64{},
-		ready: make(chan struct{}), ended: make(chan struct{}),
+		ready: make(chan struct{}), ended: make(chan struct{}), within: readyWithin,
 	}
 	p.cmd.Stderr, p.cmd.WaitDelay = &p.stderr, time.Second
 	return p
@@ -140,7 +144,7 @@ func outside(do func()) {
 
 // await waits until the child is ready. The error is one line that ends with the child's stderr.
 func (p *process) await() (Abilities, error) {
-	late := time.NewTimer(readyWithin)
+	late := time.NewTimer(p.within)
 	defer late.Stop()
 	select {
 	case <-p.ready:
@@ -148,10 +152,13 @@ func (p *process) await() (Abilities, error) {
 	case <-p.ended:
 		return Abilities{}, p.why("before it was ready")
 	case <-late.C:
-		p.fail(errNotReady)
+		p.fail(p.late())
 		return Abilities{}, p.why("")
 	}
 }
+
+// late returns the error of a child that is not ready in time.
+func (p *process) late() error { return fmt.Errorf("%w after %v", errNotReady, p.within) }
 
 // said returns the last lines of the child's stderr, for the end of a sentence.
 func (p *process) said() string {
@@ -209,8 +216,13 @@ func (p *process) left() <-chan struct{} {
 
 var errKilled = errors.New("the client was killed")
 
-// kill kills the child and its process group.
+// kill kills the child and its process group. A child that has ended was not killed.
 func (p *process) kill() {
+	select {
+	case <-p.exited:
+		return
+	default:
+	}
 	p.mu.Lock()
 	p.killed = p.broken == nil
 	p.mu.Unlock()
@@ -228,13 +240,25 @@ func (p *process) End() (stderr string) {
 	return stderr
 }
 
+// Skew implements locks.Process. In virtual time the driver asks the client for the time; in real time a
+// program in another language has the machine's clock.
+func (p *process) Skew(offset time.Duration) {
+	if p.own != nil {
+		p.send(request{exact: exact{Ahead: &offset}})
+	}
+}
+
 // Freeze implements locks.Process: in real time the operating system stops the process.
 func (p *process) Freeze() {
 	if p.frozen != nil {
 		p.frozen(true)
 		return
 	}
+	if p.own != nil {
+		p.own.freeze(true)
+	}
 	p.signal(syscall.SIGSTOP)
+	_ = child.AwaitStopped(p.cmd.Process.Pid) // a child that has ended is as good as stopped
 }
 
 // Thaw implements locks.Process.
@@ -244,6 +268,9 @@ func (p *process) Thaw() {
 		return
 	}
 	p.signal(syscall.SIGCONT)
+	if p.own != nil {
+		p.own.freeze(false)
+	}
 }
 
 // fail makes err the reason why the child's output ends, and kills the child.
@@ -266,7 +293,11 @@ func (p *process) signal(s syscall.Signal) {
 
 // take takes a line of the child. The error says what is wrong with it.
 func (p *process) take(line []byte) (err error) {
-	m, err := parse(line)
+	m, err := parse(line, p.own != nil)
+	if m.stall != nil {
+		p.own.stall(*m.stall)
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer func() {
@@ -304,6 +335,27 @@ func (p *process) take(line []byte) (err error) {
 // that waits; the answer is awaited nevertheless. If the child ends by itself, call panics: that is the
 // conduct of the code under test.
 func (p *process) call(ctx context.Context, r request) (answer, error) {
+	a, ended := p.ask(ctx, r)
+	switch {
+	case a.Panic != "":
+		panic(testbed.Elsewhere{Did: a.Panic, Stack: a.Stack})
+	case !ended:
+		return a, a.outcome()
+	case p.own != nil:
+		if e := p.ownEnd(); e != nil {
+			panic(*e)
+		}
+		return a, errKilled
+	}
+	err := p.why("during " + r.Do)
+	if !errors.Is(err, errKilled) {
+		panic(err.Error())
+	}
+	return a, err
+}
+
+// ask is call without a judgement: ended says that there is no answer, because the child has ended.
+func (p *process) ask(ctx context.Context, r request) (a answer, ended bool) {
 	got := make(chan answer, 1)
 	p.mu.Lock()
 	p.last++
@@ -313,24 +365,23 @@ func (p *process) call(ctx context.Context, r request) (answer, error) {
 		p.lost[r.ID] = make(chan struct{})
 	}
 	p.mu.Unlock()
-	p.send(r)
 	cancelled := ctx.Done()
 	if !p.able.Blocking || r.Do != "acquire" {
 		cancelled = nil
 	}
+	if p.own != nil {
+		p.bound(ctx, &r)
+	}
+	p.send(r)
 	for {
 		select {
 		case a := <-got:
-			return a, a.outcome()
+			return a, false
 		case <-cancelled:
 			cancelled = nil
 			p.send(request{Cancel: r.ID})
 		case <-p.ended:
-			err := p.why("during " + r.Do)
-			if !errors.Is(err, errKilled) {
-				panic(err.Error())
-			}
-			return answer{ID: r.ID}, err
+			return answer{ID: r.ID}, true
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestLinesOfAClientAreReadOrItIsSaidWhatIsWrong(t *testing.T) {
 		`Warning: x`:                                {err: "one JSON object"},
 		``:                                          {err: "one JSON object"},
 	} {
-		m, err := parse([]byte(line))
+		m, err := parse([]byte(line), false)
 		if (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
 			t.Errorf("%s: got %v, want %q", line, err, want.err)
 			continue
@@ -56,7 +56,7 @@ func FuzzParseNeverFailsSilently(f *testing.F) {
 	f.Add([]byte(`{"id":1}`))
 	f.Add([]byte(`{"ready":true,"ready":null}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		if m, err := parse(line); err != nil && strings.ContainsAny(err.Error(), "\n\r") {
+		if m, err := parse(line, true); err != nil && strings.ContainsAny(err.Error(), "\n\r") {
 			t.Errorf("%q: an error of several lines: %v", line, err)
 		} else if err != nil && (m.ready != nil || m.lost != 0) {
 			t.Errorf("%q: got %+v with the error %v", line, m, err)

@@ -14,28 +14,31 @@ import (
 // startReal starts a child in real time. It ends with the client's context.
 func startReal(c *locks.Client, argv []string) (*process, error) {
 	p := newProcess(argv)
+	return p, p.startReal(c)
+}
+
+// startReal starts the child with additions to its environment.
+func (p *process) startReal(c *locks.Client, extra ...string) error {
 	addrs, err := listen(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("start a client: %w", err)
+		return fmt.Errorf("start a client: %w", err)
 	}
 	p.in = in
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("start a client: %w", err)
+		return fmt.Errorf("start a client: %w", err)
 	}
-	if err := p.launch(c, addrs); err != nil {
-		return nil, err
+	if err := p.launch(c, addrs, extra...); err != nil {
+		return err
 	}
 	context.AfterFunc(c.Context, p.kill)
 	go p.read(out)
-	if _, err := p.await(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	_, err = p.await()
+	return err
 }
 
 // read takes the child's lines until the output ends or the child breaks the protocol.

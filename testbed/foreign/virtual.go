@@ -367,7 +367,7 @@ func (p *process) limit() (stop func()) {
 	var t *time.Timer
 	outside(func() {
 		t = time.AfterFunc(readyWithin, func() {
-			p.fail(fmt.Errorf("%w; if its program cannot run in virtual time, use --testbed process", errNotReady))
+			p.fail(fmt.Errorf("%w; if its program cannot run in virtual time, use --testbed process", p.late()))
 		})
 	})
 	return func() { outside(func() { t.Stop() }) }

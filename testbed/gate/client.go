@@ -38,7 +38,7 @@ func NewClient(ctx context.Context, g *Gate, trial uint64, id int) *Client {
 	ctx, c.end = context.WithCancel(ctx)
 	c.locks = &locks.Client{
 		ID: fmt.Sprintf("c%d", id), Dial: c.dial, Now: c.now, Context: ctx, Rand: testbed.NewRandom(trial, id),
-		Adopt: func(p locks.Process) { g.adopt(id, p) },
+		Adopt: func(p locks.Process) { g.adopt(id, p, time.Duration(c.skew.Load())) },
 	}
 	return c
 }
@@ -63,12 +63,14 @@ func (c *Client) ReachApart(o *redis.Options, dial, theirs func(context.Context)
 
 // ReachSentinel gives the client one node: the primary that the Sentinels name. Dial
 // connects through the gate to a Sentinel or a node, by the address that the Sentinel or the
-// node announces; the connection's RemoteAddr is that address. In locks.Client.Addrs, addr stands
-// for the primary. The caller has to close the returned client.
-func (c *Client) ReachSentinel(o *redis.FailoverOptions, addr string,
+// node announces; the connection's RemoteAddr is that address. Nodes are the addresses that nodes
+// announce. In locks.Client.Addrs, the first stands for the primary. The caller has to close the returned
+// client.
+func (c *Client) ReachSentinel(o *redis.FailoverOptions, nodes []string,
 	dial func(ctx context.Context, addr string) (net.Conn, error)) *redis.Client {
 	o.Dialer = func(ctx context.Context, _, addr string) (net.Conn, error) { return dial(ctx, addr) }
-	c.route.Primary, c.route.Sentinels, c.exactly = o.MasterName, o.SentinelAddrs, dial
+	addr := nodes[0]
+	c.route.Primary, c.route.Sentinels, c.route.Nodes, c.exactly = o.MasterName, o.SentinelAddrs, nodes, dial
 	r := redis.NewFailoverClient(o)
 	c.dials = append(c.dials, func(ctx context.Context) (net.Conn, error) {
 		return r.Options().Dialer(ctx, "tcp", addr) // asks the Sentinels
@@ -102,6 +104,7 @@ func (c *Client) End() { c.end() }
 // Skew sets the lead of the client's wall clock. A negative offset makes the clock lag.
 func (c *Client) Skew(offset time.Duration) {
 	c.skew.Store(int64(offset))
+	c.gate.skewed(c.id, offset)
 	if c.gate.outside() {
 		c.gate.processes.Skew(c.id, offset)
 	}

@@ -146,13 +146,26 @@ func (g *Gate) CrashClient(client int) error {
 	return nil
 }
 
-// adopt makes a process frozen and killed with the client, at once if the client is frozen or crashed now.
-func (g *Gate) adopt(client int, p locks.Process) {
+// skewed tells the client's processes of the lead of its wall clock.
+func (g *Gate) skewed(client int, offset time.Duration) {
+	g.mu.Lock()
+	adopted := g.clients[client].adopted
+	g.mu.Unlock()
+	for _, p := range adopted {
+		p.Skew(offset)
+	}
+}
+
+// adopt makes a process frozen, killed and skewed with the client, at once if the client is so now.
+func (g *Gate) adopt(client int, p locks.Process, offset time.Duration) {
 	g.mu.Lock()
 	cl := g.clients[client]
 	cl.adopted = append(cl.adopted, p)
 	frozen, crashed := len(cl.pauses) > 0, cl.crashed
 	g.mu.Unlock()
+	if offset != 0 {
+		p.Skew(offset)
+	}
 	if frozen {
 		p.Freeze()
 	}

@@ -18,6 +18,7 @@ type dials map[string]func(context.Context) (net.Conn, error)
 // that asks the Sentinels for the primary.
 func (e *env) reachWatched(c *client, id int) error {
 	known := dials{}
+	var nodes []string
 	for i, n := range e.nodes {
 		l, err := e.newLink(id, i, n)
 		if err != nil {
@@ -25,6 +26,7 @@ func (e *env) reachWatched(c *client, id int) error {
 		}
 		c.links = append(c.links, l)
 		addr := e.sentinels.peerProxies[n].announced()
+		nodes = append(nodes, addr)
 		known[addr] = func(ctx context.Context) (net.Conn, error) {
 			e.sentinels.reaching(id, n)
 			conn, err := l.dial(ctx, id)
@@ -46,7 +48,7 @@ func (e *env) reachWatched(c *client, id int) error {
 		sentinels, known[addr] = append(sentinels, addr), link.dial
 	}
 	o := testbed.FailoverOptions(watched, sentinels, e.setup.CommandTimeout)
-	c.ReachSentinel(o, e.sentinels.peerProxies[e.nodes[0]].announced(), func(ctx context.Context, addr string) (net.Conn, error) {
+	c.ReachSentinel(o, nodes, func(ctx context.Context, addr string) (net.Conn, error) {
 		dial := known[addr]
 		if dial == nil {
 			return nil, fmt.Errorf("dial %s: c%d has no link to it", addr, id)
