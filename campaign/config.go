@@ -260,7 +260,7 @@ type Info struct {
 	Config   Config   `json:"config"`
 	Command  string   `json:"command"`
 	Versions Versions `json:"versions"`
-	// Prefix begins the names of all keys on servers shared with other users; "" = the
+	// Prefix begins the names of all locks on servers shared with other users; "" = the
 	// campaign had servers of its own.
 	Prefix  string    `json:"prefix,omitempty"`
 	Started time.Time `json:"started"`

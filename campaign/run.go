@@ -23,7 +23,7 @@ type Campaign struct {
 	// Command is the command line, for the record.
 	Command  string
 	Versions Versions
-	// Prefix begins the names of all keys on servers shared with other users, for the record
+	// Prefix begins the names of all locks on servers shared with other users, for the record
 	// (Info.Prefix); "" = the campaign has servers of its own.
 	Prefix  string
 	Testbed testbed.Testbed

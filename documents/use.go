@@ -128,7 +128,7 @@ func (l lab) run(ctx context.Context, s settings, seed uint64) (u usage, err err
 
 // handle returns client i's handle on the lock.
 func (u *usage) handle(env testbed.Env, i int) (locks.Lock, error) {
-	maker, err := u.recipe.New(env.Client(i).Locks())
+	maker, err := u.recipe.Bind(env.Client(i).Locks())
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,9 @@ type Client struct {
 	// Adopt tells the testbed of a process that runs the client's code. From then on the process is frozen
 	// and killed with the client. Nil = the testbed does neither.
 	Adopt func(Process)
+	// Prefix begins the names of all locks (Recipe.Bind): on a Redis that others use, it tells them from
+	// other keys.
+	Prefix string
 }
 
 // Process is an operating system's process that runs a client's code. Freeze, Thaw and Kill return at once.
@@ -134,6 +137,15 @@ type Recipe struct {
 	// New binds the recipe to a client process. State that the recipe keeps per client, across
 	// keys, lives in the returned Maker.
 	New func(*Client) (Maker, error)
+}
+
+// Bind returns New's Maker, for names that begin with the client's Prefix.
+func (r Recipe) Bind(c *Client) (Maker, error) {
+	maker, err := r.New(c)
+	if err != nil || c.Prefix == "" {
+		return maker, err
+	}
+	return func(key string, ttl time.Duration) (Lock, error) { return maker(c.Prefix+key, ttl) }, nil
 }
 
 // Documents returns the ids in Document, such as "D0" and "D2"; none if Document is "".

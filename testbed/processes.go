@@ -37,6 +37,8 @@ type Route struct {
 	// have for the primary. Nodes are the addresses that they may give for it.
 	Sentinels, Nodes []string
 	Primary          string
+	// Prefix begins the names of all locks (locks.Client.Prefix).
+	Prefix string
 	// Cluster says that the nodes form one Redis Cluster.
 	Cluster bool
 }

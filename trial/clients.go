@@ -88,8 +88,10 @@ func (t *running) clients(ctx context.Context, env testbed.Env, healed <-chan st
 
 func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World {
 	return workloads.World{
-		Env:    env,
-		Make:   func(client int) (locks.Maker, error) { return t.recipe.New(t.processes.of(env.Client(client).Locks())) },
+		Env: env,
+		Make: func(client int) (locks.Maker, error) {
+			return t.recipe.Bind(t.processes.of(env.Client(client).Locks()))
+		},
 		Claims: t.claims,
 		Opts:   t.spec.Options,
 		Rec:    t.rec,
@@ -189,7 +191,7 @@ func liveAsClient(ctx context.Context, s *clientproc.Session) (leave func(), err
 	})
 	world := t.world(nil, s.Healed())
 	world.Env, world.Rec, world.Resources = s, s, map[string]workloads.Resource{}
-	world.Make = func(int) (locks.Maker, error) { return t.recipe.New(s.Locks()) }
+	world.Make = func(int) (locks.Maker, error) { return t.recipe.Bind(s.Locks()) }
 	for lock := range t.workload.Resources(spec.Options, t.claims) {
 		world.Resources[lock] = s.Resource(lock)
 	}

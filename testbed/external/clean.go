@@ -19,13 +19,14 @@ const (
 	batch = 100
 )
 
-// clean removes the keys that the trial's commands named. If there are such keys and the database
-// is small, clean also removes the keys whose names scripts made up.
-func (s *server) clean() error {
-	names := s.guard.named()
+// Clean implements live.Remote. If commands named keys and the database is small, Clean also removes
+// the keys whose names scripts made up.
+func (s *server) Clean(names []string) error {
+	s.conns.Wait()
 	if len(names) == 0 {
 		return nil
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.Contains(name, s.prefix) })
 	// Do not use the trial's context, which may have ended. ask bounds the time by replyTimeout.
 	err := s.ask(context.Background(), func(ctx context.Context, c *redis.Client) error {
 		if _, err := remove(ctx, c, names); err != nil {
@@ -38,14 +39,14 @@ func (s *server) clean() error {
 		case err != nil || size > scanLimit:
 			return nil // do not search
 		}
-		if _, err = removeAll(ctx, c); errors.Is(err, errLook) && denied(err) {
+		if _, err = removeAll(ctx, c, s.prefix); errors.Is(err, errLook) && denied(err) {
 			return nil // the user is not permitted to search
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%s may be left with up to %d keys that begin with %s (remove them with redis-cli --scan --pattern '%[3]s*'): %w",
-			s.addr, len(names), s.guard.prefix, err)
+		return fmt.Errorf("%s may be left with up to %d keys whose names contain %s (remove them with redis-cli --scan --pattern '*%[3]s*'): %w",
+			s.addr, len(names), s.prefix, err)
 	}
 	return nil
 }
@@ -56,10 +57,9 @@ func denied(err error) bool { return strings.Contains(err.Error(), "NOPERM") }
 // errLook marks the errors of SCAN.
 var errLook = errors.New("look for keys")
 
-// removeAll removes all keys with the prefix and returns their number. SCAN finds no other keys,
-// because the guard adds the prefix to SCAN's pattern.
-func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
-	for all := c.Scan(ctx, 0, "", 10*batch).Iterator(); ; {
+// removeAll removes all keys whose names contain the prefix, and returns their number.
+func removeAll(ctx context.Context, c *redis.Client, prefix string) (n int, err error) {
+	for all := c.Scan(ctx, 0, "*"+prefix+"*", 10*batch).Iterator(); ; {
 		var more []string
 		for len(more) < batch && all.Next(ctx) {
 			more = append(more, all.Val())
@@ -81,8 +81,8 @@ func removeAll(ctx context.Context, c *redis.Client) (n int, err error) {
 // whole matches the complete prefix of a testbed.
 var whole = regexp.MustCompile("^" + family + "[0-9a-f]{16}:$")
 
-// Clean removes all keys with a Testbed's prefix from the servers and returns their number.
-// No trial with that prefix may be running.
+// Clean removes all keys whose names contain a Testbed's prefix from the servers, and returns their
+// number. No trial with that prefix may be running.
 func Clean(ctx context.Context, o Options, prefix string) (n int, err error) {
 	if !whole.MatchString(prefix) {
 		return 0, fmt.Errorf("prefix %q: expected %s and 16 hexadecimal digits", prefix, family)
@@ -94,7 +94,7 @@ func Clean(ctx context.Context, o Options, prefix string) (n int, err error) {
 	for _, t := range targets {
 		s := newServer(t, prefix)
 		err := s.talk(ctx, func(ctx context.Context, c *redis.Client) error {
-			some, err := removeAll(ctx, c)
+			some, err := removeAll(ctx, c, prefix)
 			n += some
 			return err
 		})

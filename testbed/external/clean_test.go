@@ -19,7 +19,7 @@ import (
 
 func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
 	s := redistest.Test(t, "--databases", "2")
-	o := Options{Addrs: []string{"redis://" + s.Addr() + "/1"}}
+	o := Options{Addrs: []string{"redis://" + s.Addr() + "/1"}, Own: true}
 	c := admin(t, &redis.Options{Addr: s.Addr(), DB: 1})
 	tb, err := New(t.Context(), o)
 	if err != nil {
@@ -31,7 +31,7 @@ func TestWhatAKilledProgramLeavesIsRemovedByItsPrefix(t *testing.T) {
 			err := setGet(ctx, e)
 			keys := c.Keys(ctx, family+"*").Val()
 			for _, key := range keys {
-				err = errors.Join(err, c.Set(ctx, "theirs:"+key, 0, 0).Err())
+				err = errors.Join(err, c.Set(ctx, "theirs:"+strings.TrimPrefix(key, tb.Prefix()), 0, 0).Err())
 			}
 			left = append(left, keys...)
 			return err
@@ -98,8 +98,7 @@ func TestThatKeysCannotBeLookedThroughIsSaid(t *testing.T) {
 			}
 		})
 		s := newServer(target{addr: l.Addr().String()}, "p:")
-		s.guard.own("k", true)
-		err = s.Close()
+		err = errors.Join(s.Clean([]string{"p:k"}), s.Close())
 		if want == nil && err != nil || want != nil && (err == nil || !strings.Contains(err.Error(), "may be left with up to 1 keys") ||
 			!strings.Contains(err.Error(), want.Error())) {
 			t.Errorf("answer %q: got %v, want %v", answer, err, want)

@@ -2,12 +2,12 @@ package external
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,17 +17,13 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// conn is one connection to a server, after the login. Commands written to it, and replies
-// read from it, pass the guard.
+// conn is one connection to a server, after the login.
 type conn struct {
 	net.Conn
 	server *server
 	in     *bufio.Reader
-	whole  *bufio.Reader // reads the complete commands at the beginning of the field part
-	part   []byte        // bytes that were not sent yet: an incomplete command; used only by the writer
 
-	reading sync.Mutex
-	out     []byte // the unread rest of a reply; guarded by reading
+	reading sync.Mutex // held during each read
 
 	mu     sync.Mutex
 	closed bool
@@ -38,42 +34,32 @@ type conn struct {
 // has closed a connection, no command sent over that connection is still on its way.
 const linger = 2 * time.Second
 
-// Write implements net.Conn. If the guard refuses a command, the command is not sent, and
-// the trial ends.
+// Write implements net.Conn. A command with which the connection would leave the user that it has
+// logged in as is not sent, and the trial ends.
 func (c *conn) Write(p []byte) (int, error) {
-	c.part = append(c.part, p...)
-	var out []byte
-	for len(c.part) > 0 {
-		c.whole.Reset(bytes.NewReader(c.part))
-		m, err := resp.Read(c.whole)
-		if errors.Is(err, io.EOF) {
-			break // the command is incomplete
-		}
-		var args []history.Bytes
-		if err == nil {
-			args, err = m.Args()
-		}
-		if err != nil {
-			c.server.lose(fmt.Errorf("a client sent no command: %w", err))
-			return 0, err
-		}
-		confined, err := c.server.guard.confine(args)
-		if err != nil {
-			c.server.lose(err)
-			return 0, err
-		}
-		if strings.EqualFold(confined[0], "QUIT") {
-			c.mu.Lock()
-			c.asked = true
-			c.mu.Unlock()
-		}
-		out = append(out, encode(confined...)...)
-		c.part = c.part[len(m):]
-	}
-	if _, err := c.Conn.Write(out); err != nil {
+	args, _, err := resp.Cut(p, nil)
+	if err == nil && leaves(args) {
+		err = fmt.Errorf("a client sent %s, which is not sent on: the testbed has logged in already", resp.Name(args))
+		c.server.lose(err)
 		return 0, err
 	}
-	return len(p), nil
+	if resp.Name(args) == "QUIT" {
+		c.mu.Lock()
+		c.asked = true
+		c.mu.Unlock()
+	}
+	return c.Conn.Write(p)
+}
+
+// leaves reports whether the command may give the connection another user.
+func leaves(args []history.Bytes) bool {
+	switch resp.Name(args) {
+	case "AUTH", "RESET":
+		return true
+	case "HELLO":
+		return slices.ContainsFunc(args, func(a history.Bytes) bool { return strings.EqualFold(string(a), "AUTH") })
+	}
+	return false
 }
 
 // Read implements net.Conn. If the server closes the connection unexpectedly, the trial
@@ -81,16 +67,11 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) Read(p []byte) (int, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
-	if len(c.out) == 0 {
-		m, err := resp.Read(c.in)
-		if err != nil {
-			return 0, c.broken(err)
-		}
-		c.out = c.server.guard.strip(m)
+	n, err := c.in.Read(p)
+	if err != nil {
+		err = c.broken(err)
 	}
-	n := copy(p, c.out)
-	c.out = c.out[n:]
-	return n, nil
+	return n, err
 }
 
 func (c *conn) broken(err error) error {

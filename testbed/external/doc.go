@@ -7,11 +7,10 @@
 //
 // Vocabulary:
 //   - A target is one server, with the data to log in.
-//   - The prefix begins the name of every key and channel of the testbed.
-//   - The guard stands between live's taps and the server. It confines every command to names
-//     with the prefix and the trial's number.
+//   - The prefix begins the name of every lock, and so is part of the names of its keys and channels.
+//   - A confined user may touch only names of the testbed's family: the server's access control
+//     enforces that, not this package. New refuses every other user, unless the server is our own.
 //
 // Faults hit only this side: clients, their clocks, and the links, through proxies on this machine.
-// No fault disturbs the server itself, and no command is sent that could touch other users' keys or
-// channels.
+// No fault disturbs the server itself.
 package external

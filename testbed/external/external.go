@@ -2,6 +2,8 @@ package external
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"strconv"
@@ -38,8 +40,10 @@ type Options struct {
 	// Clients is the number of clients per trial. Parallel is the number of concurrent trials.
 	// Together they are the load on the servers.
 	Clients, Parallel int
-	// Really makes New succeed even if other users of a server might be harmed.
+	// Really makes New succeed even if the load might harm other users of a server.
 	Really bool
+	// Own makes New succeed even if no access control confines the user: nobody else uses the servers.
+	Own bool
 	// Temp is the directory for temporary files of trials; "" = the system's.
 	Temp string
 }
@@ -52,8 +56,21 @@ type Testbed struct {
 	prefix  string
 }
 
-// New returns the testbed, after it has checked that the servers can be reached, permit the login
-// and are usable. The error says in one line what is missing, or why Options.Really is required.
+// family is part of the names of all locks, and so of all keys and channels of trials.
+const family = "lockstorm:"
+
+// newPrefix returns a random prefix for one testbed. The prefixes of the testbed's trials begin
+// with it. The prefix is not derived from a trial's seed: two runs of one trial must not share
+// keys.
+func newPrefix() string {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	return family + hex.EncodeToString(random[:]) + ":"
+}
+
+// New returns the testbed, after it has checked that the servers can be reached, permit the login,
+// are usable, and confine the user to names with family. The error says in one line what is missing,
+// or why Options.Own or Options.Really is required.
 func New(ctx context.Context, o Options) (*Testbed, error) {
 	targets, err := o.targets()
 	if err != nil {
@@ -63,7 +80,7 @@ func New(ctx context.Context, o Options) (*Testbed, error) {
 	seen := map[string]string{} // addresses by run_id
 	var version string
 	for _, t := range targets {
-		found, err := inspect(ctx, t, prefix)
+		found, err := inspect(ctx, t, prefix, o.Own)
 		if err != nil {
 			return nil, err
 		}
@@ -99,8 +116,8 @@ func (t *Testbed) Without() map[testbed.Topology]string {
 // that server refuses INFO.
 func (t *Testbed) Version() string { return t.version }
 
-// Prefix returns the prefix of the names of all keys that trials make on the servers. With
-// it, Clean removes the keys that a killed program left.
+// Prefix returns the prefix of the names of all locks. With it, Clean removes the keys that a killed
+// program left.
 func (t *Testbed) Prefix() string { return t.prefix }
 
 // provider implements live.Guest.
@@ -125,14 +142,19 @@ func (p provider) Topologies() []testbed.Topology {
 
 // Open implements live.Provider. It gives each trial a prefix of its own.
 func (p provider) Open(context.Context) (live.Place, error) {
-	return &place{targets: p.targets, prefix: fmt.Sprintf("%s%d:", p.prefix, p.trials.Add(1))}, nil
+	return &place{p.targets, fmt.Sprintf("%s%d:", p.prefix, p.trials.Add(1))}, nil
 }
 
-// place implements live.Place for one trial.
+// place implements live.Shared for one trial.
 type place struct {
 	targets []target
 	prefix  string
 }
+
+var _ live.Shared = (*place)(nil)
+
+// Prefix implements live.Shared.
+func (p *place) Prefix() string { return p.prefix }
 
 // ListenIP implements live.Place, but no server connects to this program.
 func (*place) ListenIP() string { return "127.0.0.1" }
@@ -148,7 +170,7 @@ func (p *place) Start(_ context.Context, o live.ServerOptions) (live.Server, err
 	}
 	s := newServer(p.targets[i], p.prefix)
 	if o.Log != "" {
-		text := fmt.Sprintf("%s: the trial's keys and channels on %s began with %s\n", o.Name, s.addr, p.prefix)
+		text := fmt.Sprintf("%s: the names of the trial's locks on %s began with %s\n", o.Name, s.addr, p.prefix)
 		if err := os.WriteFile(o.Log, []byte(text), 0o644); err != nil {
 			return nil, fmt.Errorf("node %s: %w", o.Name, err)
 		}

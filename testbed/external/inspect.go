@@ -19,12 +19,13 @@ type findings struct {
 	blind   error             // why INFO failed; nil if it succeeded
 }
 
-// probeKey is written to check whether the testbed may write. It expires after probeLife.
+// probeKey is written, after the prefix, to check whether the testbed may write. It expires after
+// probeLife.
 const probeKey, probeLife = "probe", time.Second
 
 // inspect returns what New must know about a server, and writes probeKey to it. The error says in one
-// line why the server cannot be used.
-func inspect(ctx context.Context, t target, prefix string) (findings, error) {
+// line why the server cannot be used. Only a server of our own may be used by a user that is not confined.
+func inspect(ctx context.Context, t target, prefix string, own bool) (findings, error) {
 	f := findings{info: map[string]string{}}
 	s := newServer(t, prefix)
 	err := s.ask(ctx, func(ctx context.Context, c *redis.Client) error {
@@ -43,12 +44,17 @@ func inspect(ctx context.Context, t target, prefix string) (findings, error) {
 		if err := f.usable(); err != nil {
 			return err
 		}
-		if err := c.Set(ctx, probeKey, 1, probeLife).Err(); err != nil {
-			return fmt.Errorf("it does not let us write keys that begin with %s: %w", family, err)
+		if !own {
+			if err := confined(ctx, c); err != nil {
+				return err
+			}
+		}
+		if err := c.Set(ctx, prefix+probeKey, 1, probeLife).Err(); err != nil {
+			return fmt.Errorf("it does not let us write keys that contain %s: %w", family, err)
 		}
 		return nil
 	})
-	_ = s.Close() // an error is harmless: the key expires
+	_ = s.Clean([]string{prefix + probeKey}) // an error is harmless: the key expires
 	if err != nil {
 		return f, t.refusal(err)
 	}

@@ -23,7 +23,7 @@ func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
 	s := redistest.Test(t)
 	theirs := admin(t, &redis.Options{Addr: s.Addr()})
 	same := foreign(t, theirs)
-	tb, err := New(t.Context(), Options{Addrs: []string{s.Addr()}})
+	tb, err := New(t.Context(), Options{Addrs: []string{s.Addr()}, Own: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
 		Keys: func(c history.KeyChange) {
 			mu.Lock()
 			defer mu.Unlock()
-			got = append(got, fmt.Sprintf("%s %s: %t → %t", c.Key, c.By, c.Before != nil, c.After != nil))
+			got = append(got, fmt.Sprintf("%s %s: %t → %t", string(c.Key)[len(tb.Prefix())+2:], c.By, c.Before != nil, c.After != nil))
 		},
 		Unseen: func(node string, err error) { t.Errorf("%s is unseen: %v", node, err) },
 	}
@@ -41,15 +41,15 @@ func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
 		c := first(e)
 		script := redis.NewScript(`return redis.call("hset", KEYS[1], "f", ARGV[1])`)
 		err := errors.Join(
-			c.Set(ctx, "lock-0", "mine", time.Hour).Err(),
-			script.Run(ctx, c, []string{"hash"}, "v").Err(),
-			c.Set(ctx, "short", "v", 20*time.Millisecond).Err(),
+			c.Set(ctx, named(e, "lock-0"), "mine", time.Hour).Err(),
+			script.Run(ctx, c, []string{named(e, "hash")}, "v").Err(),
+			c.Set(ctx, named(e, "short"), "v", 20*time.Millisecond).Err(),
 		)
 		time.Sleep(100 * time.Millisecond)
 		return errors.Join(err,
 			theirs.Del(ctx, tb.Prefix()+"1:lock-0").Err(),
-			c.Get(ctx, "hash").Err(), // WRONGTYPE
-			c.SetNX(ctx, "lock-0", "again", 0).Err(),
+			c.Get(ctx, named(e, "hash")).Err(), // WRONGTYPE
+			c.SetNX(ctx, named(e, "lock-0"), "again", 0).Err(),
 		)
 	})
 	if err != nil && !strings.Contains(err.Error(), "WRONGTYPE") {
@@ -76,7 +76,7 @@ func TestKeysAreSeenOverTLS(t *testing.T) {
 		Keys:   func(history.KeyChange) { changes++ },
 		Unseen: func(_ string, err error) { t.Error(err) },
 	}
-	err := run(t, Options{Addrs: []string{addr}, TLS: true, CA: ca, Cert: cert, Key: key}, setup, setGet)
+	err := run(t, Options{Addrs: []string{addr}, Own: true, TLS: true, CA: ca, Cert: cert, Key: key}, setup, setGet)
 	if err != nil || changes != 1 {
 		t.Errorf("%d changes, %v, want 1", changes, err)
 	}
@@ -91,8 +91,8 @@ func TestWhatIsNotGrantedIsSaid(t *testing.T) {
 	}
 	var unseen error
 	setup := testbed.Setup{Keys: func(history.KeyChange) {}, Unseen: func(_ string, err error) { unseen = err }}
-	err := run(t, Options{Addrs: []string{s.Addr()}, User: "poor", Password: "secret"}, setup, func(ctx context.Context, e testbed.Env) error {
-		return first(e).Set(ctx, "k", "v", 0).Err()
+	err := run(t, Options{Addrs: []string{s.Addr()}, User: "poor", Password: "secret", Own: true}, setup, func(ctx context.Context, e testbed.Env) error {
+		return first(e).Set(ctx, named(e, "k"), "v", 0).Err()
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ const PasswordVariable = "LOCKSTORM_REDIS_PASSWORD"
 const (
 	addrSetting     = input.Setting("addr")
 	userSetting     = input.Setting("user")
+	ownSetting      = input.Setting("i-own-this-redis")
 	passwordSetting = input.Setting("password-file")
 	tlsSetting      = input.Setting("tls")
 	caSetting       = input.Setting("tls-ca")
@@ -48,6 +49,8 @@ func (t target) hint(err error) error {
 	var noTLS tls.RecordHeaderError
 	text := err.Error()
 	switch {
+	case errors.Is(err, errFree):
+		return input.Errorf("let its operator make a user for %s, by %s; or, if nobody else uses the server, give %s", userSetting, Grant, ownSetting)
 	case strings.Contains(text, "NOAUTH"):
 		return input.Errorf("give the password by %s or $%s, and %s if there is one", passwordSetting, PasswordVariable, userSetting)
 	case strings.Contains(text, "WRONGPASS") || strings.Contains(text, "without any password configured"):

@@ -18,25 +18,21 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// server is a Redis that may be somebody else's, confined to one trial's keys. It
-// implements live.Remote.
+// server is a Redis that may be somebody else's, for one trial. It implements live.Remote.
 type server struct {
 	target
-	guard *guard
-	conns sync.WaitGroup // connections that are not closed at both ends yet
+	prefix string         // begins the names of the trial's locks
+	conns  sync.WaitGroup // connections that are not closed at both ends yet
 
 	losing sync.Once
 	cause  error
 	exited chan struct{}
-
-	closing sync.Once
-	left    error // the error of clean
 }
 
 var _ live.Remote = (*server)(nil)
 
 func newServer(t target, prefix string) *server {
-	return &server{target: t, guard: newGuard(prefix), exited: make(chan struct{})}
+	return &server{target: t, prefix: prefix, exited: make(chan struct{})}
 }
 
 // replyTimeout bounds a dial with its login, and an exchange of the testbed's own commands (ask).
@@ -58,7 +54,7 @@ func (s *server) Dial(ctx context.Context) (net.Conn, error) {
 		}
 		raw = secure
 	}
-	c := &conn{Conn: raw, server: s, in: resp.NewReader(raw), whole: resp.NewReader(nil)}
+	c := &conn{Conn: raw, server: s, in: resp.NewReader(raw)}
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(0, 1)) })
 	err = s.logIn(raw, c.in)
 	if !stop() && err == nil {
@@ -91,9 +87,9 @@ func (s *server) logIn(raw net.Conn, in *bufio.Reader) error {
 	return nil
 }
 
-// say sends a command that bypasses the guard, and returns an error unless the reply is OK.
+// say sends a command, and returns an error unless the reply is OK.
 func (s *server) say(raw net.Conn, in *bufio.Reader, args ...string) error {
-	if _, err := raw.Write(encode(args...)); err != nil {
+	if _, err := raw.Write(resp.AppendCommand(nil, args...)); err != nil {
 		return testbed.BareError(err)
 	}
 	m, err := resp.Read(in)
@@ -113,8 +109,7 @@ func (s *server) ask(ctx context.Context, exchange func(context.Context, *redis.
 	return s.talk(ctx, exchange)
 }
 
-// talk calls exchange with a client for the testbed's own commands, which the guard
-// confines, too.
+// talk calls exchange with a client for the testbed's own commands.
 func (s *server) talk(ctx context.Context, exchange func(context.Context, *redis.Client) error) error {
 	// Dial before go-redis does, because go-redis's errors tell less.
 	first, err := s.Dial(ctx)
@@ -140,11 +135,8 @@ func (s *server) talk(ctx context.Context, exchange func(context.Context, *redis
 // Addr implements live.Server.
 func (s *server) Addr() string { return s.addr }
 
-// Names implements live.Remote.
-func (s *server) Names() []string { return s.guard.named() }
-
 // lose ends the trial, because the server's behaviour is unknown from now on, or because
-// the guard refused a command.
+// a command was not sent.
 func (s *server) lose(why error) {
 	s.losing.Do(func() {
 		s.cause = why
@@ -176,14 +168,9 @@ func (*server) Resume() error { return errNotOurs }
 // Kill implements live.Server.
 func (*server) Kill() error { return errNotOurs }
 
-// Close implements live.Server. It removes the trial's keys. Its error says how to find keys that
-// may remain.
+// Close implements live.Server.
 func (s *server) Close() error {
-	s.closing.Do(func() {
-		s.conns.Wait()
-		s.left = s.clean()
-		s.conns.Wait()
-		s.lose(nil)
-	})
-	return s.left
+	s.conns.Wait()
+	s.lose(nil)
+	return nil
 }

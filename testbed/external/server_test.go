@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,6 +49,9 @@ func runOn(ctx context.Context, tb *Testbed, s testbed.Setup, body func(context.
 	s.Clock, s.Commands = tb.Clock(), func(history.Command) {}
 	return tb.Run(ctx, s, body)
 }
+
+// named returns the name that the lock has in the trial.
+func named(e testbed.Env, lock string) string { return e.Client(0).Locks().Prefix + lock }
 
 // first returns client 0's pool for the first node.
 func first(e testbed.Env) locks.Node { return e.Client(0).Locks().Nodes[0] }
@@ -120,10 +124,10 @@ func freePort(t *testing.T) string {
 }
 
 func setGet(ctx context.Context, e testbed.Env) error {
-	if err := first(e).Set(ctx, "k", "v", 0).Err(); err != nil {
+	if err := first(e).Set(ctx, named(e, "k"), "v", 0).Err(); err != nil {
 		return err
 	}
-	got, err := first(e).Get(ctx, "k").Result()
+	got, err := first(e).Get(ctx, named(e, "k")).Result()
 	if err == nil && got != "v" {
 		err = errors.New("got " + got)
 	}
@@ -134,7 +138,9 @@ func TestServersAreReachedAsTheyWant(t *testing.T) {
 	ca, cert, key := certificates(t)
 	open := redistest.Test(t)
 	locked := redistest.Test(t, "--requirepass", secret)
-	limited := redistest.Test(t, user("lock on >"+secret+" ~lockstorm:* &lockstorm:* +@all -@admin -@dangerous")...)
+	limited := redistest.Test(t, user("lock on >"+secret+" ~*lockstorm:* &*lockstorm:* +@all -@admin -@dangerous")...)
+	confined := redistest.Test(t)
+	set(t, admin(t, &redis.Options{Addr: confined.Addr()}), Grant)
 	_, secure := startTLS(t, ca, cert, key)
 	for name, o := range map[string]Options{
 		"plain":           {Addrs: []string{open.Addr()}},
@@ -145,12 +151,14 @@ func TestServersAreReachedAsTheyWant(t *testing.T) {
 		"user in the URL": {Addrs: []string{"redis://lock@" + limited.Addr() + "/1"}, Password: secret, Really: true},
 		"TLS":             {Addrs: []string{secure}, TLS: true, CA: ca, Cert: cert, Key: key},
 		"rediss":          {Addrs: []string{"rediss://" + secure}, CA: ca, Cert: cert, Key: key},
+		"confined user":   {Addrs: []string{confined.Addr()}, User: "lockstorm", Password: "PASSWORD"},
 		"several":         {Addrs: []string{open.Addr(), "redis://" + locked.Addr()}, Password: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "several" {
 				o.Addrs[1] = redistest.Test(t).Addr()
 			}
+			o.Own = name != "confined user"
 			if err := run(t, o, testbed.Setup{}, setGet); err != nil {
 				t.Error(err)
 			}
@@ -182,20 +190,20 @@ func TestWhyAServerCannotBeUsedIsOneLine(t *testing.T) {
 		"wrong password":       {Options{Addrs: []string{locked.Addr()}, Password: secret + "!"}, "see user, password-file and $LOCKSTORM_REDIS_PASSWORD"},
 		"no password":          {Options{Addrs: []string{locked.Addr()}}, "required.: give the password by password-file or $LOCKSTORM_REDIS_PASSWORD"},
 		"password not wanted":  {Options{Addrs: []string{open.Addr()}, User: "x", Password: secret}, "WRONGPASS"},
-		"other keys only":      {Options{Addrs: []string{limited.Addr()}, User: "lock", Password: secret}, "keys that begin with lockstorm:"},
+		"other keys only":      {Options{Addrs: []string{limited.Addr()}, User: "lock", Password: secret, Own: true}, "keys that contain lockstorm:"},
 		"no such database":     {Options{Addrs: []string{open.Addr()}, DB: 99}, "database 99"},
 		"replica":              {Options{Addrs: []string{replica.Addr()}}, "it is a replica"},
 		"cluster":              {Options{Addrs: []string{cluster.Addr()}}, "cluster"},
-		"one server twice":     {Options{Addrs: []string{twice.Addr(), twice.Addr()}}, "are one server"},
+		"one server twice":     {Options{Addrs: []string{twice.Addr(), twice.Addr()}, Own: true}, "are one server"},
 		"unknown authority":    {Options{Addrs: []string{secure}, CA: other, Cert: cert, Key: key}, "private one, name the file with its certificate by tls-ca"},
 		"no certificate":       {Options{Addrs: []string{secure}, CA: ca}, "name ours by tls-cert and tls-key"},
 		"TLS unasked":          {Options{Addrs: []string{secure}}, "perhaps it speaks TLS at that port: try tls"},
 		"no TLS there":         {Options{Addrs: []string{open.Addr()}, TLS: true}, "perhaps it does not speak TLS at that port"},
 		"no such file":         {Options{Addrs: []string{secure}, CA: "nowhere.pem"}, "nowhere.pem"},
-		"many clients":         {Options{Addrs: []string{open.Addr()}, Clients: 1000}, "1000 clients are a load"},
-		"many trials":          {Options{Addrs: []string{open.Addr()}, Parallel: 24}, "24 trials at a time"},
-		"replicas":             {Options{Addrs: []string{open.Addr()}}, "it has 1 replicas"},
-		"memory":               {Options{Addrs: []string{full}}, "memory is nearly full"},
+		"many clients":         {Options{Addrs: []string{open.Addr()}, Clients: 1000, Own: true}, "1000 clients are a load"},
+		"many trials":          {Options{Addrs: []string{open.Addr()}, Parallel: 24, Own: true}, "24 trials at a time"},
+		"replicas":             {Options{Addrs: []string{open.Addr()}, Own: true}, "it has 1 replicas"},
+		"memory":               {Options{Addrs: []string{full}, Own: true}, "memory is nearly full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "replicas" {
@@ -249,9 +257,71 @@ func awaitReplica(t *testing.T, addr string) {
 	t.Fatalf("%s has no replica after a minute", addr)
 }
 
+// set sends a command with these words.
+func set(t *testing.T, c *redis.Client, command string) {
+	t.Helper()
+	var args []any
+	for word := range strings.FieldsSeq(command) {
+		args = append(args, word)
+	}
+	if err := c.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+}
+
 func TestYesReallyGoesOn(t *testing.T) {
 	s := redistest.Test(t)
-	o := Options{Addrs: []string{s.Addr()}, Clients: 1000, Parallel: 24, Really: true}
+	o := Options{Addrs: []string{s.Addr()}, Clients: 1000, Parallel: 24, Really: true, Own: true}
+	if err := run(t, o, testbed.Setup{}, setGet); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOnlyAConfinedUserIsUsed gives a server users that may leave the names of the testbed, and one that
+// has just one harmful command.
+func TestOnlyAConfinedUserIsUsed(t *testing.T) {
+	s := redistest.Test(t)
+	c := admin(t, &redis.Options{Addr: s.Addr()})
+	o := Options{Addrs: []string{s.Addr()}, User: "lockstorm", Password: "PASSWORD"}
+	for rule, want := range map[string]string{
+		"~*": "may use all keys or channels ~*,", "~app:*": "~app:*", "%R~x": "%R~x", "~[lockstorm:]*": "~[lockstorm:]*", "(~* +get)": "~*",
+		"&*": "&*", "&news": "&news", "+flushall": "may send FLUSHALL", "+@all": "may send FLUSHALL", "-acl|getuser": "(NOPERM ", "-acl|dryrun": "(NOPERM ",
+		"-acl|whoami": "it does not tell what a user may do (NOPERM ",
+	} {
+		set(t, c, Grant+" clearselectors "+strings.Replace(rule, "(", "resetkeys (", 1))
+		if strings.HasPrefix(rule, "&") {
+			set(t, c, "ACL SETUSER lockstorm resetchannels &*lockstorm:*x "+strings.Replace(rule, "&*", "allchannels", 1))
+		}
+		_, err := New(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), Grant) || !strings.Contains(err.Error(), "i-own-this-redis") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v, want one line with %q and what to grant", rule, err, want)
+		}
+	}
+	for _, command := range harmful {
+		words := strings.Fields(strings.ToLower(command))
+		if slices.Contains([]string{"script", "function", "client", "config", "acl", "module", "slowlog", "latency", "cluster"}, words[0]) {
+			words[0] += "|" + words[1]
+		}
+		set(t, c, "ACL DELUSER lockstorm")
+		set(t, c, Grant+" +"+words[0])
+		if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "may send "+command) {
+			t.Errorf("%s: got %v, want it refused", command, err)
+		}
+	}
+	set(t, c, Grant)
+	if err := run(t, Options{Addrs: o.Addrs, User: "lockstorm", Password: "PASSWORD"}, testbed.Setup{}, setGet); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAServerWithoutAccessControlIsRefused uses a server that knows no ACL.
+func TestAServerWithoutAccessControlIsRefused(t *testing.T) {
+	s := redistest.Test(t, "--rename-command", "ACL", "")
+	o := Options{Addrs: []string{s.Addr()}}
+	if _, err := New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "unknown command 'ACL'") || !strings.Contains(err.Error(), "i-own-this-redis") {
+		t.Errorf("got %v, want it refused", err)
+	}
+	o.Own = true
 	if err := run(t, o, testbed.Setup{}, setGet); err != nil {
 		t.Error(err)
 	}

@@ -10,7 +10,7 @@ import (
 // Route returns how the client reaches its nodes.
 func (c *Client) Route() testbed.Route {
 	w := c.route
-	w.Addrs = c.locks.Addrs
+	w.Addrs, w.Prefix = c.locks.Addrs, c.locks.Prefix
 	return w
 }
 

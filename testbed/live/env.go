@@ -112,6 +112,9 @@ type client struct {
 func (e *env) connect(id int) error {
 	c := &client{Client: gate.NewClient(e.ctx, e.gate, e.setup.Seed, id)}
 	e.clients = append(e.clients, c)
+	if p, ok := e.place.(Shared); ok {
+		c.Locks().Prefix = p.Prefix()
+	}
 	if e.sentinels != nil {
 		return e.reachWatched(c, id)
 	}

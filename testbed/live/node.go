@@ -38,7 +38,8 @@ type node struct {
 	// turn is a lock. The one command that the node is executing holds it, so that the order of
 	// execution is known. A fault that no command may disturb holds it, too.
 	turn     chan struct{}
-	executed int // commands handed to the node; guarded by turn
+	executed int        // commands handed to the node; guarded by turn
+	named    *namedKeys // nil unless others use the server, too
 	aof      aof
 	writes   atomic.Pointer[writeCounter] // nil if the node's writes are not counted
 	wall     *clockshim.Clock             // nil = the machine's clock
@@ -91,6 +92,9 @@ func (n *node) launch(ctx context.Context, args ...string) error {
 	})
 	if err != nil {
 		return err
+	}
+	if _, shared := s.(Remote); shared {
+		n.named = &namedKeys{keys: map[string]bool{}}
 	}
 	if p, ok := s.(Peer); ok && n.peerProxies != nil {
 		n.peerProxies.meet(p.Peer(), n.name)
@@ -279,8 +283,11 @@ func (n *node) close() error {
 	s := n.server
 	n.mu.Unlock()
 	var err error
+	if r, ok := s.(Remote); ok {
+		err = r.Clean(n.named.all())
+	}
 	if s != nil {
-		err = s.Close()
+		err = errors.Join(err, s.Close())
 		n.monitor.stop()
 		n.watch.Wait()
 	}

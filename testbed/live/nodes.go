@@ -107,8 +107,8 @@ func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error)
 	var keys []history.KeyState
 	err = n.ask(ctx, func(c *redis.Client) (err error) {
 		if s, running := n.running(); running == nil {
-			if r, ok := s.(Remote); ok { // the server's other users may have too many keys to scan
-				keys, err = keyStates(ctx, c, r.Names())
+			if _, shared := s.(Remote); shared { // the server's other users may have too many keys to scan
+				keys, err = keyStates(ctx, c, n.named.all())
 				return err
 			}
 		}

@@ -89,8 +89,8 @@ func (e *env) observe(ctx context.Context) error {
 				Cluster: e.cluster != nil,
 			},
 		}
-		if r, ok := n.latest().(Remote); ok {
-			o.options.Names = r.Names
+		if _, shared := n.latest().(Remote); shared {
+			o.options.Names = n.named.all
 		}
 		o.recording = !o.options.Roles || n == e.nodes[0]
 		n.observer = o

@@ -52,6 +52,13 @@ type Hosted interface {
 	Host() string
 }
 
+// Shared is a Place on servers that others use, too.
+type Shared interface {
+	Place
+	// Prefix returns the beginning of the names of the trial's locks, which nobody else has.
+	Prefix() string
+}
+
 // Housed is a Place that determines its servers' directories.
 type Housed interface {
 	Place
@@ -105,6 +112,7 @@ type Remote interface {
 	Server
 	// Dial makes a connection that is ready for commands.
 	Dial(ctx context.Context) (net.Conn, error)
-	// Names returns the names of the keys that the trial may have left on the server.
-	Names() []string
+	// Clean removes the trial's keys, among them those of these names whose names have the Prefix of the
+	// place. The caller has closed all connections before. The error says how to find keys that may remain.
+	Clean(names []string) error
 }

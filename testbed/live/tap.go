@@ -127,6 +127,7 @@ func (p *pair) execute(server net.Conn, m resp.Message, args []history.Bytes) bo
 	if p.node.admit != nil {
 		p.node.admit(p.client, args)
 	}
+	p.node.named.add(args)
 	p.node.observer.before(args)
 	blocks := resp.Of(args).Is(resp.Blocks | resp.Subscribes)
 	got := make(chan struct{})

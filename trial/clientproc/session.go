@@ -65,7 +65,7 @@ func Join(ctx context.Context) (*Session, error) {
 		return nil, err
 	}
 	s.locks = &locks.Client{
-		ID: fmt.Sprintf("c%d", s.hello.ID), Addrs: s.hello.Route.Addrs, Dial: s.dial, Now: s.now, Context: ctx,
+		ID: fmt.Sprintf("c%d", s.hello.ID), Addrs: s.hello.Route.Addrs, Prefix: s.hello.Route.Prefix, Dial: s.dial, Now: s.now, Context: ctx,
 		Rand: testbed.NewRandom(s.hello.Seed, s.hello.ID),
 	}
 	return s, nil

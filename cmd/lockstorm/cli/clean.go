@@ -17,9 +17,9 @@ func (a *app) cleanCommand() *cobra.Command {
 		Short: "Remove the keys that a killed run left on somebody's Redis",
 		Long: `Clean removes the keys that a killed campaign on --testbed external left on the
 servers. A run removes its keys itself, except after SIGKILL; then keys without a TTL
-(setnx) would stay for ever. The campaign's keys begin with its prefix, which its
-campaign.json names ("prefix": "lockstorm:<16 hexadecimal digits>:"); no other key is
-touched. A campaign that is running is refused.
+(setnx) would stay for ever. The names of the campaign's keys contain its prefix, which
+its campaign.json names ("prefix": "lockstorm:<16 hexadecimal digits>:"); no other key
+is touched. A campaign that is running is refused.
 
 Servers, user and database are the campaign's, unless flags name others.`,
 		Example: `  lockstorm clean store/compare/20260301T123000Z
@@ -47,12 +47,14 @@ Servers, user and database are the campaign's, unless flags name others.`,
 			if err != nil {
 				return &input.Error{Err: err}
 			}
-			fmt.Fprintf(a.stdout, "%s that began with %s removed\n", count(n, "key"), info.Prefix)
+			fmt.Fprintf(a.stdout, "%s with %s in their names removed\n", count(n, "key"), info.Prefix)
 			return nil
 		},
 	}
 	cmd.Flags().SortFlags = false
 	f.registerExternal(cmd.Flags())
-	_ = cmd.Flags().MarkHidden(consentFlag) // clean asks for no consent
+	for _, consent := range []string{consentFlag, ownFlag} {
+		_ = cmd.Flags().MarkHidden(consent) // clean asks for no consent
+	}
 	return cmd
 }

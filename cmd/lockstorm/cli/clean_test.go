@@ -42,7 +42,7 @@ func TestCleanRemovesWhatAKilledCampaignLeft(t *testing.T) {
 	}
 	dir := storedCampaign(t, campaign.Info{Prefix: prefix, Config: campaign.Config{Testbed: "external", TestbedFlags: []string{"--addr=" + s.Addr()}}})
 	code, out, errs := lockstorm(t, "clean", dir)
-	if n := c.DBSize(t.Context()).Val(); code != 0 || n != 1 || !strings.Contains(out, "2 keys that began with "+prefix) {
+	if n := c.DBSize(t.Context()).Val(); code != 0 || n != 1 || !strings.Contains(out, "2 keys with "+prefix) {
 		t.Errorf("exit %d, %d keys are left, %q, %q", code, n, out, errs)
 	}
 	code, _, errs = lockstorm(t, "clean", storedCampaign(t, campaign.Info{Config: campaign.Config{Testbed: "sim"}}))
@@ -53,7 +53,7 @@ func TestCleanRemovesWhatAKilledCampaignLeft(t *testing.T) {
 
 func TestARunTellsThePrefixOfItsKeys(t *testing.T) {
 	s, store := redistest.Test(t), t.TempDir()
-	code, _, errs := lockstorm(t, "run", "--testbed", "external", "--addr", s.Addr(), "--locks", "set-nx-px", "--faults", "none",
+	code, _, errs := lockstorm(t, "run", "--testbed", "external", "--addr", s.Addr(), "--i-own-this-redis", "--locks", "set-nx-px", "--faults", "none",
 		"--trials", "1", "--duration", "50ms", "--store", store)
 	if code != 0 {
 		t.Fatal(errs)

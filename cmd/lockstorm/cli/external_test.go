@@ -34,7 +34,7 @@ func TestAPasswordIsNeitherShownNorStored(t *testing.T) {
 				c.args = append(c.args, "--password-file", file(t, "password", c.file))
 			}
 			store := t.TempDir()
-			code, out, errs := lockstorm(t, append([]string{"run", "--testbed", "external", "--locks", "set-nx-px", "--faults", "none",
+			code, out, errs := lockstorm(t, append([]string{"run", "--testbed", "external", "--i-own-this-redis", "--locks", "set-nx-px", "--faults", "none",
 				"--trials", "1", "--duration", "50ms", "--keep", "--store", store}, c.args...)...)
 			if code != c.code {
 				t.Errorf("exit %d, want %d: %s", code, c.code, errs)

@@ -59,6 +59,8 @@ func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
 	of("tls-key")
 	flags.BoolVar(&e.Really, consentFlag, false, external.Harms)
 	of(consentFlag)
+	flags.BoolVar(&e.Own, ownFlag, false, "nobody else uses the Redis, so its access control need not confine the user to names of lockstorm")
+	of(ownFlag)
 }
 
 // testbedAnnotation is the key of a flag's annotation that names the testbed that takes the flag. A
@@ -70,11 +72,14 @@ func ofTestbed(f *pflag.Flag) bool { return len(f.Annotations[testbedAnnotation]
 
 // repeatable says whether a command line that repeats the run needs the flag. The user's consent
 // is valid for one run only.
-func repeatable(f *pflag.Flag) bool { return ofTestbed(f) && f.Name != consentFlag }
+func repeatable(f *pflag.Flag) bool {
+	return ofTestbed(f) && f.Name != consentFlag && f.Name != ownFlag
+}
 
 const (
-	imageFlag   = "image"      // of testbed container
-	consentFlag = "yes-really" // the user's consent to actions that might harm a server
+	imageFlag   = "image"            // of testbed container
+	consentFlag = "yes-really"       // the user's consent to actions that might harm a server
+	ownFlag     = "i-own-this-redis" // likewise
 )
 
 // settle sets a missing --image of testbed container to this machine's default. The image is then
