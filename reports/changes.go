@@ -156,30 +156,17 @@ func plainVerdict(c campaign.Cell) string {
 	return cellSymbol(c).Text
 }
 
-// severity ranks a cell's verdict: the higher, the worse. It is below 0 if the cell was not tested
-// or not decided.
+// severity ranks a cell's verdict: the higher, the worse; an undeclared flaw is worse than any verdict without. It
+// is below 0 if the cell was not tested or not decided.
 func severity(c campaign.Cell) int {
 	switch c.Verdict {
-	case trial.Holds:
-		return 0
-	case trial.Violated, trial.Blocked:
+	case trial.Holds, trial.Violated, trial.Blocked:
 	default:
 		return -1
 	}
-	rank := 1 // blocked up to the lease time
-	switch {
-	case c.Verdict == trial.Blocked && c.Forever:
-		rank = 3
-	case c.Verdict == trial.Violated && c.Kind == locks.Limit:
-		rank = 5
-	case c.Verdict == trial.Violated:
-		rank = 6
-	}
-	if plots.BlockedByBug(c) {
-		rank++
-	}
+	rank := len(plots.Verdicts) - plots.Rank(c)
 	if undeclared(c) {
-		rank += 10
+		rank += len(plots.Verdicts)
 	}
 	return rank
 }

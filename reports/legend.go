@@ -6,44 +6,26 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
-
-// meanings explain the symbols of a matrix, worst first. The legend writes each symbol before its
-// meaning, such as "ttl blocked up to the lease time". The meaning of "0/" contains the symbol.
-var meanings = []struct{ symbol, meaning string }{
-	{undeclaredWord, "violated: undeclared"},
-	{"BUG", "violated: the recipe breaks its own promise"},
-	{"limit", "violated: no lease can promise this by itself"},
-	{"BLOCK" + blockBug, "blocked for ever: a bug of the recipe"},
-	{"BLOCK", "blocked for ever"},
-	{"ttl" + blockBug, "blocked up to the lease time: a bug of the recipe"},
-	{"ttl", "blocked up to the lease time"},
-	{"?", "unknown"},
-	{"–", "the fault hit nothing"},
-	{"n/s", "not supported"},
-	{"0/", "0/n: no violation in n trials"},
-}
 
 // legend explains the symbols that a matrix uses, and the bounds of its cells without a violation.
 func legend(cells []campaign.Cell, width int) string {
 	used, anyUndeclared := map[string]bool{}, false
 	for _, c := range cells {
-		s := plainSymbol(c).Text
-		if strings.HasPrefix(s, "0/") {
-			s = "0/"
-		}
-		used[s] = true
-		anyUndeclared = anyUndeclared || undeclared(c) && plainSymbol(c).Text != undeclaredWord
+		class := plots.CellClass(c)
+		used[class] = true
+		anyUndeclared = anyUndeclared || undeclared(c) && class != "new"
 	}
 	var entries []string
-	for _, m := range meanings {
+	for _, v := range plots.Verdicts {
 		switch {
-		case !used[m.symbol]:
-		case m.symbol == "0/":
-			entries = append(entries, m.meaning)
+		case !used[v.Class]:
+		case v.Class == "holds":
+			entries = append(entries, v.Legend) // it has the symbol
 		default:
-			entries = append(entries, m.symbol+" "+m.meaning)
+			entries = append(entries, v.Symbol+" "+v.Legend)
 		}
 	}
 	if anyUndeclared {

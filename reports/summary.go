@@ -166,15 +166,11 @@ func summaryMatrix(v view, answers []adviceRow) boundedSection {
 
 // worstFirst orders the recipes by their worst verdict, then by how many cells have that verdict.
 func worstFirst(rows []viewRow) []viewRow {
-	rank := map[string]int{}
-	for i, w := range verdictWords {
-		rank[w.Class] = i
-	}
 	profile := func(row viewRow) []int {
-		counts := make([]int, len(verdictWords))
+		counts := make([]int, len(plots.Verdicts))
 		for _, c := range row.Cells {
 			if c.Class != "" {
-				counts[rank[c.Class]]--
+				counts[plots.RankOf(c.Class)]--
 			}
 		}
 		return counts

@@ -1,9 +1,9 @@
 package reports
 
 import (
-	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -12,7 +12,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -43,57 +42,26 @@ type symbol struct {
 }
 
 // cellSymbol returns a cell's symbol, such as "limit" or "0/50". It is so short that a matrix of
-// twenty columns fits a wide screen. If the cell shows an undeclared flaw, the symbol is
-// undeclaredWord or ends with an exclamation mark.
+// twenty columns fits a wide screen. If the cell shows an undeclared flaw, but its verdict is another one, the
+// symbol ends with an exclamation mark.
 func cellSymbol(c campaign.Cell) symbol {
-	s := plainSymbol(c)
+	v := plots.Verdicts[plots.Rank(c)]
+	s := symbol{v.Symbol, v.Colors}
+	if v.Class == "holds" {
+		s.Text += strconv.Itoa(c.Exercised)
+	}
 	if undeclared(c) {
-		if s.Text != undeclaredWord {
+		s.Color = text.Colors{text.FgHiWhite, text.BgRed, text.Bold}
+		if v.Class != "new" {
 			s.Text += "!"
 		}
-		return symbol{s.Text, text.Colors{text.FgHiWhite, text.BgRed, text.Bold}}
 	}
 	return s
 }
 
-// undeclaredWord is the symbol of a violation that the recipe does not declare.
-const undeclaredWord = "NEW"
-
-// blockBug marks the symbol of a block that the recipe declares as a bug.
-const blockBug = "*"
-
 // undeclared reports whether a cell shows a flaw that its recipe does not declare.
 func undeclared(c campaign.Cell) bool {
 	return slices.ContainsFunc(c.Flaws, func(f trial.Flaw) bool { return f.Kind == "" })
-}
-
-func plainSymbol(c campaign.Cell) symbol {
-	switch c.Verdict {
-	case trial.Violated:
-		switch c.Kind {
-		case locks.Bug:
-			return symbol{"BUG", text.Colors{text.FgHiRed, text.Bold}}
-		case locks.Limit:
-			return symbol{"limit", text.Colors{text.FgYellow}}
-		}
-		return symbol{undeclaredWord, text.Colors{text.FgHiRed, text.Bold}}
-	case trial.Blocked:
-		mark := ""
-		if plots.BlockedByBug(c) {
-			mark = blockBug
-		}
-		if c.Forever {
-			return symbol{"BLOCK" + mark, text.Colors{text.FgHiMagenta, text.Bold}}
-		}
-		return symbol{"ttl" + mark, text.Colors{text.FgCyan}}
-	case trial.NotExercised:
-		return symbol{"–", text.Colors{text.Faint}}
-	case trial.NotSupported:
-		return symbol{"n/s", text.Colors{text.Faint}}
-	case trial.Holds:
-		return symbol{fmt.Sprintf("0/%d", c.Exercised), text.Colors{text.FgGreen}}
-	}
-	return symbol{"?", text.Colors{text.FgHiYellow, text.ReverseVideo}}
 }
 
 // terminal renders the matrix for a screen.

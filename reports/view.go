@@ -57,7 +57,7 @@ type view struct {
 	TrialCount, ViolationCount             int
 	Faults                                 []named
 	Rows                                   []viewRow
-	Words                                  []wordText
+	Words                                  []plots.Verdict
 	Oracles                                []named
 	Details                                []recipeDetails
 	Unexpected                             []campaign.Discrepancy
@@ -193,30 +193,6 @@ type flawView struct {
 	Oracle, Cause, Title, Kind string
 }
 
-// wordText explains the words for a verdict, such as "violated: bug".
-type wordText struct {
-	Class, Word, Meaning string
-	Short                string // the word in the matrix
-}
-
-// verdictWords explains every verdict, worst first.
-var verdictWords = []wordText{
-	{"new", "violated: undeclared", "An oracle was violated in a way that the recipe does not declare as a flaw: a new finding, to be investigated.", "new"},
-	{"bug", "violated: bug", "The recipe breaks a promise that its document or library makes, or one that its own commands could have kept.", "bug"},
-	{"limit", "violated: limit", "No lease on this topology can keep the violated promise by itself; the paragraph names the assumption that broke in that trial. " +
-		"A lock with fencing tokens is no exception: two clients may still both believe that they hold it. The tokens protect the resource, which refuses the older token, as long as the counter of tokens is not lost.", "limit"},
-	{"blockbug", "blocked for ever: bug", "No client would ever have got the lock again, and the recipe's own commands are the reason. The keys that were left on the nodes show it.", "block bug"},
-	{"block", "blocked for ever", "No client would ever have got the lock again: a key has no expiry and no living owner, or a watchdog goes on renewing the lock of an owner that died or never finishes its work. The keys that were left on the nodes show it.", "block"},
-	{"ttlbug", "blocked up to TTL: bug", "Others had to wait until an orphaned key expired, and the recipe's own commands are the reason: another recipe would have avoided the wait.", "ttl bug"},
-	{"ttl", "blocked up to TTL", "Others had to wait until an orphaned key expired: that is the price of a lease.", "ttl"},
-	{"unknown", "unknown", "An oracle could not decide, or no trial finished. This never counts as a pass.", "?"},
-	{"idle", "fault not exercised", "The fault hit nothing in any trial, so nothing was tested.", "–"},
-	{"unsupported", "not supported", "The testbed or the topology cannot do this fault.", "n/s"},
-	{"holds", "no violation in n trials", "In n trials the fault demonstrably hit something, and no oracle was violated. That is no proof. " +
-		"If a seed drew d of these trials, then with 95 % confidence at most 1 − 0.05^(1/d) of such trials would show a violation, about 3/d for large d; " +
-		"for d below ten the bound says little. Named schedules are enumerated, not drawn, so the bound does not count them.", "0/n"},
-}
-
 func newView(r result) view {
 	r.Matrix.Cells = withReasons(r.Matrix.Cells, r.Trials)
 	recipes, faults := plots.CellAxes(r.Matrix)
@@ -277,10 +253,14 @@ func (v *view) arrange(r result, recipes, faults []string) {
 			v.Details = append(v.Details, details)
 		}
 	}
-	for _, w := range verdictWords {
+	for _, w := range plots.Verdicts {
 		if n := used[w.Class]; n > 0 {
 			v.Words = append(v.Words, w)
-			v.Tally = append(v.Tally, tally{w.Class, w.Word, w.Short, n})
+			short := onPage(w.Symbol)
+			if w.Class == "holds" {
+				short += "n"
+			}
+			v.Tally = append(v.Tally, tally{w.Class, w.Words, short, n})
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func newViewCell(c campaign.Cell) viewCell {
-	v := viewCell{Class: plots.CellClass(c), Word: cellWord(c), Title: plots.CellWords(c), ID: anchor(c.Lock, c.Fault), Replay: c.Replay, Sentence: judgedWords(c)}
+	v := viewCell{Class: plots.CellClass(c), Word: onPage(cellSymbol(c).Text), Title: plots.CellWords(c), ID: anchor(c.Lock, c.Fault), Replay: c.Replay, Sentence: judgedWords(c)}
 	switch c.Verdict {
 	case trial.Violated, trial.Blocked:
 		v.Count = fmt.Sprintf("%d/%d", c.Shown, c.Exercised)
@@ -35,13 +35,9 @@ func newViewCell(c campaign.Cell) viewCell {
 	return v
 }
 
-// cellWord is a cell's symbol in pages. It writes " bug" where a terminal shows blockBug.
-func cellWord(c campaign.Cell) string {
-	word := strings.ToLower(cellSymbol(c).Text)
-	if plots.BlockedByBug(c) {
-		word = strings.Replace(word, blockBug, " bug", 1)
-	}
-	return word
+// onPage returns a symbol of a terminal as pages show it.
+func onPage(symbol string) string {
+	return strings.ToLower(strings.Replace(symbol, "*", " bug", 1))
 }
 
 // judgedWords says in sentences what the trials of a cell without a violation showed.

@@ -1,10 +1,9 @@
 package plots
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
@@ -34,29 +33,6 @@ func plotViolations(c Campaign) (*chart, [][]string) {
 	}), nil
 }
 
-// Inks that are the same on light and dark screens.
-const (
-	blockInk svg.Ink = "#7b2d8b"
-	barInk   svg.Ink = "#0072b2"
-)
-
-// verdictInks are the colours of the verdicts in plots. light: text on the ink is light.
-var verdictInks = []struct {
-	class, label string
-	ink          svg.Ink
-	light        bool
-}{
-	{"new", "undeclared", "#6e0015", true},
-	{"bug", "bug", svg.Alarm, true},
-	{"limit", "limit", "#f2b53c", false},
-	{"blockbug", "blocked for ever: bug", "#4a1259", true},
-	{"block", "blocked for ever", blockInk, true},
-	{"ttlbug", "blocked up to TTL: bug", "#2f7fa6", true},
-	{"ttl", "blocked up to TTL", "#79bfdb", false},
-	{"unknown", "unknown", "#9aa4ae", false},
-	{"holds", "no violation", "#7cc49a", false},
-}
-
 // plotVerdicts draws one bar for each recipe, divided by the verdicts of its cells.
 func plotVerdicts(c Campaign) (*chart, [][]string) {
 	recipes, faults := CellAxes(c.Matrix)
@@ -70,10 +46,13 @@ func plotVerdicts(c Campaign) (*chart, [][]string) {
 	p := out.panel(recipes, plotRow, 0, float64(len(faults)))
 	for i, recipe := range recipes {
 		from := 0
-		for _, v := range verdictInks {
-			n := count[[2]string{recipe, v.class}]
+		for _, v := range Verdicts {
+			n := count[[2]string{recipe, v.Class}]
+			if v.Ink == "" {
+				continue
+			}
 			x, width := p.x(float64(from)), p.x(float64(n))-p.x(0)-0.6
-			p.Box(v.ink, 1, x, p.y(i)+3, width, 9)
+			p.Box(v.Ink, 1, x, p.y(i)+3, width, 9)
 			words := svg.Words{Size: smallFont, Anchor: "middle"}
 			if v.light {
 				words.Ink = svg.Light
@@ -90,71 +69,12 @@ func plotVerdicts(c Campaign) (*chart, [][]string) {
 	}
 	p.axis("faults", false, ticks)
 	var entries []shade
-	for _, v := range verdictInks {
-		if used[v.class] {
-			entries = append(entries, shade{v.ink, 1, v.label})
+	for _, v := range Verdicts {
+		if used[v.Class] && v.Ink != "" {
+			entries = append(entries, shade{v.Ink, 1, strings.TrimSuffix(strings.TrimPrefix(v.Words, "violated: "), " in n trials")})
 		}
 	}
 	out.key(12, out.Height+6, entries)
 	out.Height += 18
 	return out, nil
-}
-
-// classes has the CSS classes of some verdicts.
-var classes = map[trial.Outcome]string{trial.NotExercised: "idle", trial.NotSupported: "unsupported", trial.Holds: "holds"}
-
-// CellClass returns the CSS class of a cell's verdict, such as "bug", "limit" or "holds". Blocks that
-// are bugs and blocks that are limits have different classes.
-func CellClass(c campaign.Cell) string {
-	switch bug := BlockedByBug(c); {
-	case c.Verdict == trial.Violated && c.Kind == "":
-		return "new"
-	case c.Verdict == trial.Violated:
-		return string(c.Kind)
-	case c.Verdict == trial.Blocked:
-		return map[bool]string{true: "block", false: "ttl"}[c.Forever] + map[bool]string{true: "bug"}[bug]
-	}
-	return cmp.Or(classes[c.Verdict], "unknown")
-}
-
-// CellWords returns the cell's verdict in words for a reader. A block that the recipe declares as a
-// bug has the suffix ": bug", and an undeclared block ": undeclared". A block that is a limit has
-// no suffix, because it is the price of every lease.
-func CellWords(c campaign.Cell) string {
-	words := c.Words()
-	switch {
-	case BlockedByBug(c):
-		words += ": bug"
-	case c.Verdict == trial.Blocked && c.Kind == "":
-		words += ": undeclared"
-	}
-	return words
-}
-
-// BlockedByBug reports whether a cell's verdict is a block that the recipe declares as a bug.
-func BlockedByBug(c campaign.Cell) bool { return c.Verdict == trial.Blocked && c.Kind == locks.Bug }
-
-// CellKey identifies a cell of the matrix.
-type CellKey struct{ Lock, Fault string }
-
-// CellAxes returns the recipes and the faults of a matrix, in the matrix's order.
-func CellAxes(m campaign.Matrix) (recipes, faults []string) {
-	for _, c := range m.Cells {
-		if !slices.Contains(recipes, c.Lock) {
-			recipes = append(recipes, c.Lock)
-		}
-		if !slices.Contains(faults, c.Fault) {
-			faults = append(faults, c.Fault)
-		}
-	}
-	return recipes, faults
-}
-
-// CellOf returns the cell of a recipe under a fault; false if the matrix has none.
-func CellOf(m campaign.Matrix, lock, fault string) (campaign.Cell, bool) {
-	i := slices.IndexFunc(m.Cells, func(c campaign.Cell) bool { return c.Lock == lock && c.Fault == fault })
-	if i < 0 {
-		return campaign.Cell{}, false
-	}
-	return m.Cells[i], true
 }
