@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"sort"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 )
 
@@ -74,7 +76,7 @@ func (e *evidence) note(c viewCell) error {
 	if c.Class == "" || c.Anchor != "" {
 		return nil
 	}
-	text, err := piece("note", c)
+	text, err := executed("note", c)
 	if err != nil {
 		return err
 	}
@@ -92,20 +94,20 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 	for _, p := range c.Story.Prevented {
 		remedies = append(remedies, e.share(wording.Sentence(p)))
 	}
-	text, err := piece("story", struct {
+	text, err := executed("story", struct {
 		cellDetail
 		Remedies []sharedText
 	}{*c, remedies})
 	if err != nil {
 		return err
 	}
-	stored, err := piece("stored", *c)
+	stored, err := executed("stored", *c)
 	if err != nil {
 		return err
 	}
 	entries := ""
 	if len(d.Log) > 0 {
-		if entries, err = piece("entries", struct {
+		if entries, err = executed("entries", struct {
 			Log  []story.LogLine
 			More int
 		}{d.Log, d.MoreLog}); err != nil {
@@ -123,12 +125,12 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 	c.Number = len(e.Stories)
 	e.Stories, e.Timelines = append(e.Stories, text), append(e.Timelines, drawn)
 	e.Entries, e.Stored = append(e.Entries, entries), append(e.Stored, stored)
-	e.ranks = append(e.ranks, slices.IndexFunc(verdictWords, func(w wordText) bool { return w.Class == c.Class }))
+	e.ranks = append(e.ranks, plots.RankOf(c.Class))
 	return nil
 }
 
-// piece executes a named part of the page's template.
-func piece(name string, data any) (string, error) {
+// executed executes a named part of the page's template.
+func executed(name string, data any) (string, error) {
 	var b bytes.Buffer
 	if err := page.ExecuteTemplate(&b, name, data); err != nil {
 		return "", fmt.Errorf("write the %s of %s: %w", name, HTMLFile, err)
@@ -136,82 +138,60 @@ func piece(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
-// data returns the page's data, compressed; "" if there are none. If they exceed budget, it leaves
-// parts out: first the commands around the violations, beginning with the mildest verdicts, then the
-// largest timelines. The stories always stay, even if they alone exceed budget.
+// data returns the page's data, compressed; "" if there are none. If they exceed budget, it leaves out as few pieces as
+// fit. The stories always stay, even if they alone exceed budget.
 func (e *evidence) data(budget int) (packed template.HTML, err error) {
 	if len(e.Stories)+len(e.Plots)+len(e.Notes) == 0 {
 		return "", nil
 	}
-	if packed, err = compressed(e.within(-1)); err != nil {
-		return "", err
-	}
-	if len(packed) > budget {
-		return e.fewer(len(packed), budget)
-	}
-	for worst := len(verdictWords); worst >= 0; worst-- {
-		if more, err := compressed(e.within(worst)); err != nil || len(more) <= budget {
-			return more, err
+	order := e.spared()
+	fits := func(n int) bool {
+		if err == nil {
+			packed, err = compressed(e.without(order[:n]))
 		}
+		return err != nil || len(packed) <= budget
 	}
-	return packed, nil
+	if !fits(0) {
+		fits(sort.Search(len(order), fits))
+	}
+	return packed, err
 }
 
-// fewer returns the compressed data without the commands and without the largest timelines: it leaves out as few as the
-// budget allows. size is the compressed size with all timelines. Compressing is slow, so every second number that it
-// tries is a guess: the right one, if each timeline's share were equal. The others halve what is left.
-func (e *evidence) fewer(size, budget int) (template.HTML, error) {
-	least := len(e.Timelines) // the least number of timelines left out that is known to fit, if any does
-	packed, err := compressed(e.without(least))
-	if err != nil {
-		return "", err
-	}
-	most := 0 // the greatest number that does not fit
-	for n := 0; least-most > 1 && len(packed) < budget; n++ {
-		guess := (least + most) / 2
-		if n%2 == 0 {
-			guess = least - (least-most)*(budget-len(packed))/(size-len(packed))
-		}
-		guess = min(max(guess, most+1), least-1)
-		tried, err := compressed(e.without(guess))
-		if err != nil {
-			return "", err
-		}
-		if len(tried) <= budget {
-			least, packed = guess, tried
-		} else {
-			most, size = guess, len(tried)
-		}
-	}
-	return packed, nil
+// piece is a part of the data that the page can do without: the commands around a violation, or a timeline.
+type piece struct {
+	timeline bool
+	index    int
 }
 
-// without returns less data: it omits the commands around the violations and the given number
-// (large) of timelines, the largest first.
-func (e *evidence) without(large int) pageData {
-	out := e.within(-1)
-	out.Timelines = slices.Clone(out.Timelines)
-	order := make([]int, len(out.Timelines))
-	for i := range order {
-		order[i] = i
+// spared returns the pieces in the order in which they are left out: the commands, beginning with the mildest verdicts,
+// then the timelines, beginning with the largest.
+func (e *evidence) spared() (order []piece) {
+	for i := range e.Entries {
+		order = append(order, piece{false, i})
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return len(out.Timelines[b]) - len(out.Timelines[a]) })
-	for _, i := range order[:min(large, len(order))] {
-		out.Timelines[i] = ""
+	slices.SortStableFunc(order, func(a, b piece) int { return cmp.Compare(e.ranks[b.index], e.ranks[a.index]) })
+	n := len(order)
+	for i := range e.Timelines {
+		order = append(order, piece{true, i})
 	}
-	return out
+	slices.SortStableFunc(order[n:], func(a, b piece) int {
+		return cmp.Compare(len(e.Timelines[b.index]), len(e.Timelines[a.index]))
+	})
+	return order
 }
 
 // elsewhere replaces commands that do not fit in the page.
 const elsewhere = `<p class="note">This page has no room for the commands around it: they are in the trial's counterexample.md.</p>` + "\n"
 
-// within returns the data with the commands only of verdicts up to a rank; 0 is the worst.
-func (e *evidence) within(worst int) pageData {
+// without returns the data without some pieces.
+func (e *evidence) without(pieces []piece) pageData {
 	out := e.pageData
-	out.Entries = slices.Clone(out.Entries)
-	for i, rank := range e.ranks {
-		if rank > worst && out.Entries[i] != "" {
-			out.Entries[i] = elsewhere
+	out.Entries, out.Timelines = slices.Clone(out.Entries), slices.Clone(out.Timelines)
+	for _, p := range pieces {
+		if p.timeline {
+			out.Timelines[p.index] = ""
+		} else if out.Entries[p.index] != "" {
+			out.Entries[p.index] = elsewhere
 		}
 	}
 	return out

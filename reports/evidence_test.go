@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/reports/plots"
 )
 
 var packedEvidence = regexp.MustCompile(`(<script type="application/gzip;base64" id="evidence">)([^<]*)(</script>)`)
@@ -174,7 +175,7 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 		text := base64.StdEncoding.EncodeToString(random)
 		e.Stories, e.Timelines = append(e.Stories, "story"), append(e.Timelines, "")
 		e.Entries, e.Stored = append(e.Entries, text), append(e.Stored, "")
-		e.ranks = append(e.ranks, i%len(verdictWords))
+		e.ranks = append(e.ranks, i%len(plots.Verdicts))
 	}
 	for _, c := range []struct {
 		budget     int
@@ -188,17 +189,19 @@ func TestEvidenceStaysWithinItsBudget(t *testing.T) {
 			t.Errorf("budget %d: %d bytes", c.budget, n)
 		}
 		whole := pageDataOf(t, []byte(`<script type="application/gzip;base64" id="evidence">`+string(packed)+`</script>`))
-		worst := -1 // the mildest verdict whose commands are there
+		out, there, missing := 0, -1, len(plots.Verdicts) // the mildest verdict whose commands are there, and the worst whose are not
 		for i, text := range whole.Entries {
 			if text != elsewhere {
-				worst = max(worst, e.ranks[i])
+				there = max(there, e.ranks[i])
+			} else {
+				out, missing = out+1, min(missing, e.ranks[i])
 			}
 		}
-		if (worst >= 0) != c.some || (worst < 0) != c.none {
-			t.Errorf("budget %d: the commands of verdicts up to %d are there", c.budget, worst)
+		if (there >= 0) != c.some || (there < 0) != c.none || there > missing {
+			t.Errorf("budget %d: the commands of verdicts up to %d are there, those from %d are not", c.budget, there, missing)
 		}
-		if more := sizeOf(t, e.within(worst+1)); worst < len(verdictWords)-1 && more <= c.budget {
-			t.Errorf("budget %d: commands of milder verdicts than %d would fit, too: %d bytes", c.budget, worst, more)
+		if out > 0 && sizeOf(t, e.without(e.spared()[:out-1])) <= c.budget {
+			t.Errorf("budget %d: the commands of %d trials were left out, one too many", c.budget, out)
 		}
 	}
 }
@@ -253,7 +256,7 @@ func leavesOutTheLargest(t *testing.T, size func(i int) int) {
 			t.Errorf("budget %d: a timeline of %d bytes is there, one of %d is not", budget, largest, smallest)
 		case len(packed) > budget && out < len(e.Timelines):
 			t.Errorf("budget %d: %d bytes, and only %d timelines were left out", budget, len(packed), out)
-		case out > 0 && sizeOf(t, e.without(out-1)) <= budget:
+		case out > 0 && sizeOf(t, e.without(e.spared()[:len(e.Entries)+out-1])) <= budget:
 			t.Errorf("budget %d: %d timelines were left out, one too many", budget, out)
 		}
 	}
