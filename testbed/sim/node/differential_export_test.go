@@ -12,7 +12,7 @@ func CommandNames() []string {
 				names = append(names, strings.ReplaceAll(sub.Name, "|", " "))
 			}
 		}
-		if c.run != nil || c.is(typed) {
+		if c.run != nil {
 			names = append(names, c.Name)
 		}
 	}

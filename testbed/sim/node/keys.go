@@ -1,38 +1,83 @@
 package node
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
-func (n *Node) cmdDel(_ *Session, args []string) {
-	deleted := int64(0)
-	for _, key := range args[1:] {
-		if n.remove(key) {
-			deleted++
+// keyCommands run the commands for keys of any type.
+var keyCommands = map[string]handler{
+	"del": func(c call) written { return c.countKeys(c.remove) }, "unlink": func(c call) written { return c.countKeys(c.remove) },
+	"exists": func(c call) written { return c.countKeys(c.db.Exists) }, "touch": func(c call) written { return c.countKeys(c.db.Exists) },
+
+	"expire":    func(c call) written { return c.setLife("EX") },
+	"pexpire":   func(c call) written { return c.setLife("PX") },
+	"expireat":  func(c call) written { return c.setLife("EXAT") },
+	"pexpireat": func(c call) written { return c.setLife("PXAT") },
+	"persist":   func(c call) written { return c.bool(c.keyspace.persist(c.args[1])) },
+
+	"ttl":         func(c call) written { return c.life(func(ms int64) int64 { return (ms - c.nowMs + 500) / 1000 }) },
+	"pttl":        func(c call) written { return c.life(func(ms int64) int64 { return ms - c.nowMs }) },
+	"expiretime":  func(c call) written { return c.life(func(ms int64) int64 { return (ms + 500) / 1000 }) },
+	"pexpiretime": func(c call) written { return c.life(func(ms int64) int64 { return ms }) },
+
+	"rename": func(c call) written {
+		if !c.db.Exists(c.args[1]) {
+			return c.fail(noSuchKey)
 		}
-	}
-	n.int(deleted)
+		c.move(c.args[1], c.args[2])
+		return c.ok()
+	},
+	"renamenx": func(c call) written {
+		switch {
+		case !c.db.Exists(c.args[1]):
+			return c.fail(noSuchKey)
+		case c.db.Exists(c.args[2]):
+			return c.int(0)
+		}
+		c.move(c.args[1], c.args[2])
+		return c.int(1)
+	},
+	"copy":   call.copyKey,
+	"select": func(c call) written { return c.okUnless(onlyDatabase(c.args[1])) },
+	"randomkey": func(c call) written {
+		keys := c.db.Keys()
+		if len(keys) == 0 {
+			return c.null()
+		}
+		return c.bulk(keys[c.lua.draw()%int64(len(keys))])
+	},
+	"keys": func(c call) written {
+		return c.bulks(slices.DeleteFunc(c.db.Keys(), func(key string) bool {
+			return c.args[1] != "*" && !matches(c.args[1], key)
+		})...)
+	},
+	"dbsize":  func(c call) written { return c.int(int64(len(c.db.Keys()))) },
+	"flushdb": call.flushAll, "flushall": call.flushAll,
+	"time": func(c call) written {
+		return c.bulks(strconv.FormatInt(c.now.Unix(), 10), strconv.FormatInt(int64(c.now.Nanosecond())/1000, 10))
+	},
 }
 
-func (n *Node) cmdUnlink(s *Session, args []string) { n.cmdDel(s, args) }
-
-func (n *Node) cmdExists(_ *Session, args []string) {
-	found := int64(0)
-	for _, key := range args[1:] {
-		if n.db.Exists(key) {
-			found++
+// countKeys replies with the number of keys for which do returns true.
+func (c call) countKeys(do func(key string) bool) written {
+	n := int64(0)
+	for _, key := range c.args[1:] {
+		if do(key) {
+			n++
 		}
 	}
-	n.int(found)
+	return c.int(n)
 }
 
-func (n *Node) cmdTouch(s *Session, args []string) { n.cmdExists(s, args) }
-
-func (n *Node) cmdExpire(_ *Session, args []string)    { n.setLife("expire", "EX", args) }
-func (n *Node) cmdPexpire(_ *Session, args []string)   { n.setLife("pexpire", "PX", args) }
-func (n *Node) cmdExpireat(_ *Session, args []string)  { n.setLife("expireat", "EXAT", args) }
-func (n *Node) cmdPexpireat(_ *Session, args []string) { n.setLife("pexpireat", "PXAT", args) }
+// okUnless replies with OK or, if there is a refusal, with the refusal.
+func (c call) okUnless(refusal string) written {
+	if refusal != "" {
+		return c.fail(refusal)
+	}
+	return c.ok()
+}
 
 // expireOptions are the options of EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT.
 type expireOptions struct{ nx, xx, gt, lt bool }
@@ -75,149 +120,81 @@ func (o *expireOptions) allow(ms, old int64, mortal bool) bool {
 	return true
 }
 
-func (n *Node) setLife(name, unit string, args []string) {
-	key := args[1]
+func (c call) setLife(unit string) written {
+	key := c.args[1]
 	var o expireOptions
-	if refusal := o.parse(args[3:]); refusal != "" {
-		n.fail(refusal)
-		return
+	if refusal := o.parse(c.args[3:]); refusal != "" {
+		return c.fail(refusal)
 	}
-	v, ok := parseInt(args[2])
+	v, ok := parseInt(c.args[2])
 	if !ok {
-		n.fail(notInteger)
-		return
+		return c.fail(notInteger)
 	}
-	ms, ok := n.absolute(unit, v)
+	ms, ok := c.absolute(unit, v)
 	if !ok {
-		n.fail(invalidExpire(name))
-		return
+		return c.fail(invalidExpire(c.command.name))
 	}
-	old, mortal := n.keys.deadlines[key]
+	old, mortal := c.deadlines[key]
 	switch {
-	case !n.db.Exists(key), !o.allow(ms, old, mortal):
-		n.int(0)
-		return
-	case ms <= n.nowMs:
-		n.remove(key)
+	case !c.db.Exists(key), !o.allow(ms, old, mortal):
+		return c.int(0)
+	case ms <= c.nowMs:
+		c.remove(key)
 	default:
-		n.live(key, ms)
+		c.live(key, ms)
 	}
-	n.int(1)
+	return c.int(1)
 }
 
 // life replies with of(deadline) for a key with a deadline, -1 for a key without one, and
 // -2 for a missing key.
-func (n *Node) life(key string, of func(ms int64) int64) {
-	ms, mortal := n.keys.deadlines[key]
+func (c call) life(of func(ms int64) int64) written {
+	ms, mortal := c.deadlines[c.args[1]]
 	switch {
 	case mortal:
-		n.int(of(ms))
-	case n.db.Exists(key):
-		n.int(-1)
-	default:
-		n.int(-2)
+		return c.int(of(ms))
+	case c.db.Exists(c.args[1]):
+		return c.int(-1)
 	}
+	return c.int(-2)
 }
 
-func (n *Node) cmdTtl(_ *Session, args []string) {
-	n.life(args[1], func(ms int64) int64 { return (ms - n.nowMs + 500) / 1000 })
-}
-
-func (n *Node) cmdPttl(_ *Session, args []string) {
-	n.life(args[1], func(ms int64) int64 { return ms - n.nowMs })
-}
-
-func (n *Node) cmdExpiretime(_ *Session, args []string) {
-	n.life(args[1], func(ms int64) int64 { return (ms + 500) / 1000 })
-}
-
-func (n *Node) cmdPexpiretime(_ *Session, args []string) {
-	n.life(args[1], func(ms int64) int64 { return ms })
-}
-
-func (n *Node) cmdPersist(_ *Session, args []string) {
-	if _, mortal := n.keys.deadlines[args[1]]; !mortal {
-		n.int(0)
-		return
-	}
-	delete(n.keys.deadlines, args[1])
-	n.touch(args[1])
-	n.int(1)
-}
-
-func (n *Node) cmdRename(_ *Session, args []string) {
-	if n.moveKey(args) {
-		n.ok()
-	}
-}
-
-func (n *Node) cmdRenamenx(_ *Session, args []string) {
-	if n.db.Exists(args[1]) && n.db.Exists(args[2]) {
-		n.int(0)
-		return
-	}
-	if n.moveKey(args) {
-		n.int(1)
-	}
-}
-
-// moveKey renames a key and keeps its expiry. For a missing key it replies with an error
-// and returns false.
-func (n *Node) moveKey(args []string) bool {
-	from, to := args[1], args[2]
-	if !n.db.Exists(from) {
-		n.fail(noSuchKey)
-		return false
-	}
+// move renames an existing key, which keeps its expiry.
+func (k *keyspace) move(from, to string) {
 	if from != to {
-		n.copyKey(from, to)
-		n.remove(from)
-		n.touch(to)
-	}
-	return true
-}
-
-// copyKey copies an existing key. The caller accounts for the change.
-func (n *Node) copyKey(from, to string) {
-	n.db.Del(to)
-	delete(n.keys.deadlines, to)
-	_ = n.store.Copy(0, from, 0, to) // fails only if from does not exist
-	if ms, mortal := n.keys.deadlines[from]; mortal {
-		n.keys.setDeadline(to, ms)
+		k.copy(from, to)
+		k.remove(from)
+		k.touch(to)
 	}
 }
 
-func (n *Node) cmdCopy(_ *Session, args []string) {
+func (c call) copyKey() written {
 	replace := false
-	for i := 3; i < len(args); i++ {
-		switch strings.ToUpper(args[i]) {
+	for i := 3; i < len(c.args); i++ {
+		switch strings.ToUpper(c.args[i]) {
 		case "REPLACE":
 			replace = true
 		case "DB":
-			if i++; i == len(args) {
-				n.fail(syntax)
-				return
+			if i++; i == len(c.args) {
+				return c.fail(syntax)
 			}
-			if refusal := onlyDatabase(args[i]); refusal != "" {
-				n.fail(refusal)
-				return
+			if refusal := onlyDatabase(c.args[i]); refusal != "" {
+				return c.fail(refusal)
 			}
 		default:
-			n.fail(syntax)
-			return
+			return c.fail(syntax)
 		}
 	}
-	from, to := args[1], args[2]
+	from, to := c.args[1], c.args[2]
 	switch {
 	case from == to:
-		n.fail("ERR source and destination objects are the same")
-	case !n.db.Exists(from) || n.db.Exists(to) && !replace:
-		n.int(0)
-	default:
-		n.copyKey(from, to)
-		n.touch(to)
-		n.int(1)
+		return c.fail("ERR source and destination objects are the same")
+	case !c.db.Exists(from) || c.db.Exists(to) && !replace:
+		return c.int(0)
 	}
+	c.keyspace.copy(from, to)
+	c.touch(to)
+	return c.int(1)
 }
 
 // onlyDatabase returns the error reply for a database that cannot be selected; "" for database
@@ -233,113 +210,15 @@ func onlyDatabase(index string) string {
 	return ""
 }
 
-func (n *Node) cmdSelect(_ *Session, args []string) {
-	if refusal := onlyDatabase(args[1]); refusal != "" {
-		n.fail(refusal)
-		return
+func (c call) flushAll() written {
+	if !syncOrAsync(c.args[1:]) {
+		return c.fail(syntax)
 	}
-	n.ok()
+	c.keyspace.flush()
+	return c.ok()
 }
 
-func (n *Node) cmdRandomkey(_ *Session, _ []string) {
-	keys := n.db.Keys()
-	if len(keys) == 0 {
-		n.null()
-		return
-	}
-	n.bulk(keys[n.lua.draw()%int64(len(keys))])
-}
-
-func (n *Node) cmdKeys(_ *Session, args []string) {
-	var found []string
-	for _, key := range n.db.Keys() {
-		if args[1] == "*" || matches(args[1], key) {
-			found = append(found, key)
-		}
-	}
-	n.array(len(found))
-	for _, key := range found {
-		n.bulk(key)
-	}
-}
-
-func (n *Node) cmdDbsize(_ *Session, _ []string) { n.int(int64(len(n.db.Keys()))) }
-
-func (n *Node) cmdFlushdb(s *Session, args []string) { n.cmdFlushall(s, args) }
-
-func (n *Node) cmdFlushall(_ *Session, args []string) {
-	if len(args) > 2 || len(args) == 2 && !strings.EqualFold(args[1], "ASYNC") && !strings.EqualFold(args[1], "SYNC") {
-		n.fail(syntax)
-		return
-	}
-	n.invalidateAll()
-	for _, key := range n.db.Keys() {
-		n.db.Del(key)
-		n.account(key)
-	}
-	n.writes++
-	n.ok()
-}
-
-func (n *Node) cmdTime(_ *Session, _ []string) {
-	n.array(2)
-	n.bulk(strconv.FormatInt(n.now.Unix(), 10))
-	n.bulk(strconv.FormatInt(int64(n.now.Nanosecond())/1000, 10))
-}
-
-// cmdWait answers WAIT for a node without replicas. For a node with replicas, the simulation
-// answers WAIT.
-func (n *Node) cmdWait(_ *Session, args []string) {
-	_, ok := parseInt(args[1])
-	timeout, isInt := parseInt(args[2])
-	switch {
-	case n.readOnly:
-		n.fail("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
-	case !ok:
-		n.fail(notInteger)
-	case !isInt:
-		n.fail("ERR timeout is not an integer or out of range")
-	case timeout < 0:
-		n.fail("ERR timeout is negative")
-	default:
-		n.int(0)
-	}
-}
-
-func (n *Node) cmdHincrby(_ *Session, args []string) {
-	key, field := args[1], args[2]
-	by, ok := parseInt(args[3])
-	if !ok {
-		n.fail(notInteger)
-		return
-	}
-	if kind := n.db.Type(key); kind != "hash" && kind != "" {
-		n.fail(wrongType)
-		return
-	}
-	var old int64
-	if value := n.db.HGet(key, field); value != "" || n.hasField(key, field) {
-		if old, ok = parseInt(value); !ok {
-			n.fail("ERR hash value is not an integer")
-			return
-		}
-	}
-	if overflows(old, by) {
-		n.fail(wouldOverflow)
-		return
-	}
-	n.db.HSet(key, field, strconv.FormatInt(old+by, 10))
-	n.touch(key)
-	n.int(old + by)
-}
-
-// hasField reports whether a hash has a field, even if the field's value is empty.
-func (n *Node) hasField(key, field string) bool {
-	fields, _ := n.db.HKeys(key) // an error means that there are none
-	for _, f := range fields {
-		if f == field {
-			return true
-		}
-	}
-	return false
+// syncOrAsync reports whether these are valid options of FLUSHALL and the like.
+func syncOrAsync(options []string) bool {
+	return len(options) == 0 || len(options) == 1 && (strings.EqualFold(options[0], "ASYNC") || strings.EqualFold(options[0], "SYNC"))
 }

@@ -14,6 +14,7 @@ import (
 // costs more than a hundred script runs. If a script changes the state, the node replaces
 // the state, so that no script affects another.
 type scripting struct {
+	node     *Node
 	scripts  map[string]*script // the script cache, by SHA-1
 	compiled map[string]*script // cache of compiled scripts, by source
 	random   uint64             // state of the generator of math.random and RANDOMKEY
@@ -90,73 +91,93 @@ var (
 	_         context.Context = (*budget)(nil)
 )
 
-func (n *Node) cmdEval(s *Session, args []string)      { n.eval(s, args, false) }
-func (n *Node) cmdEvalro(s *Session, args []string)    { n.eval(s, args, true) }
-func (n *Node) cmdEvalsha(s *Session, args []string)   { n.evalsha(s, args, false) }
-func (n *Node) cmdEvalsharo(s *Session, args []string) { n.evalsha(s, args, true) }
-
-func (n *Node) eval(s *Session, args []string, readOnly bool) {
-	keys, argv, ok := n.scriptArgs(args)
-	if !ok {
-		return
-	}
-	sc := n.lua.compile(args[1])
-	if sc.refused != "" {
-		n.fail(sc.refused)
-		return
-	}
-	n.lua.scripts[sc.sha] = sc
-	n.script(s, sc, readOnly, keys, argv)
+// scriptCommands run the commands for scripts.
+var scriptCommands = map[string]handler{
+	"eval":       func(c call) written { return c.eval(false) },
+	"eval_ro":    func(c call) written { return c.eval(true) },
+	"evalsha":    func(c call) written { return c.evalsha(false) },
+	"evalsha_ro": func(c call) written { return c.evalsha(true) },
+	"script|load": func(c call) written {
+		sc := c.lua.compile(c.args[2])
+		if sc.refused != "" {
+			return c.fail(sc.refused)
+		}
+		c.lua.scripts[sc.sha] = sc
+		return c.bulk(sc.sha)
+	},
+	"script|exists": func(c call) written {
+		c.array(len(c.args) - 2)
+		for _, sha := range c.args[2:] {
+			c.bool(c.lua.scripts[strings.ToLower(sha)] != nil)
+		}
+		return written{}
+	},
+	"script|flush": func(c call) written {
+		if !syncOrAsync(c.args[2:]) {
+			return c.fail("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+		}
+		c.lua.flush()
+		return c.ok()
+	},
+	"script|kill": func(c call) written { return c.fail("NOTBUSY No scripts in execution right now.") },
 }
 
-const noScriptFound = "NOSCRIPT No matching script. Please use EVAL."
+func (c call) eval(readOnly bool) written {
+	keys, argv, refusal := scriptArgs(c.args)
+	if refusal != "" {
+		return c.fail(refusal)
+	}
+	sc := c.lua.compile(c.args[1])
+	if sc.refused != "" {
+		return c.fail(sc.refused)
+	}
+	c.lua.scripts[sc.sha] = sc
+	return c.lua.script(c.s, sc, readOnly, keys, argv)
+}
 
-func (n *Node) evalsha(s *Session, args []string, readOnly bool) {
-	if len(args[1]) != 40 {
-		n.fail(noScriptFound)
-		return
+func (c call) evalsha(readOnly bool) written {
+	const missing = "NOSCRIPT No matching script. Please use EVAL."
+	if len(c.args[1]) != 40 {
+		return c.fail(missing)
 	}
-	keys, argv, ok := n.scriptArgs(args)
-	if !ok {
-		return
+	keys, argv, refusal := scriptArgs(c.args)
+	if refusal != "" {
+		return c.fail(refusal)
 	}
-	sc := n.lua.scripts[args[1]]
+	sc := c.lua.scripts[c.args[1]]
 	if sc == nil {
-		sc = n.lua.scripts[strings.ToLower(args[1])]
+		sc = c.lua.scripts[strings.ToLower(c.args[1])]
 	}
 	if sc == nil {
-		n.fail(noScriptFound)
-		return
+		return c.fail(missing)
 	}
-	n.script(s, sc, readOnly, keys, argv)
+	return c.lua.script(c.s, sc, readOnly, keys, argv)
 }
 
 // scriptArgs splits the arguments of EVAL into keys and other arguments. If the number of keys
-// is invalid, scriptArgs replies with an error, and ok is false.
-func (n *Node) scriptArgs(args []string) (keys, argv []string, ok bool) {
+// is invalid, it returns the error reply.
+func scriptArgs(args []string) (keys, argv []string, refusal string) {
 	count, isInt := parseInt(args[2])
 	switch rest := args[3:]; {
 	case !isInt:
-		n.fail(notInteger)
+		return nil, nil, notInteger
 	case count > int64(len(rest)):
-		n.fail("ERR Number of keys can't be greater than number of args")
+		return nil, nil, "ERR Number of keys can't be greater than number of args"
 	case count < 0:
-		n.fail("ERR Number of keys can't be negative")
+		return nil, nil, "ERR Number of keys can't be negative"
 	default:
-		return rest[:count], rest[count:], true
+		return rest[:count], rest[count:], ""
 	}
-	return nil, nil, false
 }
 
 // script runs a script and writes its reply.
-func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string) {
+func (l *scripting) script(s *Session, sc *script, readOnly bool, keys, argv []string) written {
+	n := l.node
 	if n.readOnly && sc.flagged && !sc.noWrites && !readOnly {
-		n.fail(readOnlyError)
-		return
+		return n.fail(readOnlyError)
 	}
-	l := &n.lua
 	if l.state == nil {
-		n.openLua()
+		l.open()
 	}
 	state := l.state
 	l.running, l.readOnly, l.line, l.budget.left = sc, readOnly || sc.noWrites, 0, maxInstructions
@@ -177,7 +198,7 @@ func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string
 	if err != nil {
 		n.fail(l.failure(err))
 	} else {
-		n.luaReply(state.Get(-1), scriptResp3, 0)
+		n.clients.lua(state.Get(-1), scriptResp3, 0)
 	}
 	state.SetTop(0)
 	l.running = nil
@@ -185,6 +206,7 @@ func (n *Node) script(s *Session, sc *script, readOnly bool, keys, argv []string
 		state.Close()
 		l.state = nil
 	}
+	return written{}
 }
 
 // stringTable returns a Lua table of strings, for KEYS or ARGV.
@@ -235,34 +257,4 @@ func lineOf(text string) (line int) {
 		line = line*10 + int(c-'0')
 	}
 	return line
-}
-
-func (n *Node) scriptLoad(_ *Session, args []string) {
-	sc := n.lua.compile(args[2])
-	if sc.refused != "" {
-		n.fail(sc.refused)
-		return
-	}
-	n.lua.scripts[sc.sha] = sc
-	n.bulk(sc.sha)
-}
-
-func (n *Node) scriptExists(_ *Session, args []string) {
-	n.array(len(args) - 2)
-	for _, sha := range args[2:] {
-		if n.lua.scripts[strings.ToLower(sha)] != nil {
-			n.int(1)
-		} else {
-			n.int(0)
-		}
-	}
-}
-
-func (n *Node) scriptFlush(_ *Session, args []string) {
-	if len(args) > 3 || len(args) == 3 && !strings.EqualFold(args[2], "ASYNC") && !strings.EqualFold(args[2], "SYNC") {
-		n.fail("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
-		return
-	}
-	n.lua.flush()
-	n.ok()
 }

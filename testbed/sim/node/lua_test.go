@@ -84,7 +84,7 @@ func TestScriptCache(t *testing.T) {
 	s := n.Connect()
 	sha := sha1hex("return 1")
 	steps := []step{
-		{0, "EVALSHA " + sha + " 0", "-" + noScriptFound},
+		{0, "EVALSHA " + sha + " 0", "-" + "NOSCRIPT No matching script. Please use EVAL."},
 		{0, "SCRIPT LOAD return_1", "$40 " + sha},
 		{0, "EVALSHA " + strings.ToUpper(sha) + " 0", ":1"},
 		{0, "SCRIPT FLUSH", "+OK"},

@@ -10,37 +10,34 @@ import (
 )
 
 // redisCall implements redis.call, or redis.pcall if protected.
-func (n *Node) redisCall(state *lua.LState, protected bool) int {
-	args, refusal := n.callArgs(state)
+func (l *scripting) redisCall(state *lua.LState, protected bool) lua.LValue {
+	n := l.node
 	mark := len(n.out)
+	defer func() { n.out = n.out[:mark] }()
+	args, refusal := l.callArgs(state)
 	if refusal == "" {
-		refusal = n.callFromScript(args)
+		refusal = l.callFromScript(args)
 	}
 	if refusal == "" && n.out[mark] == '-' {
 		refusal = string(n.out[mark+1 : len(n.out)-2])
 	}
-	if refusal != "" {
-		n.out = n.out[:mark]
-		if !protected {
-			n.raise(state, refusal)
-		}
-		state.Push(errorTable(state, refusal))
-		return 1
+	if refusal == "" {
+		r := replyReader{state: state, rest: n.out[mark:]}
+		return r.value()
 	}
-	r := replyReader{n: n, state: state, rest: n.out[mark:]}
-	value := r.value()
-	n.out = n.out[:mark]
-	state.Push(value)
-	return 1
+	if !protected {
+		l.raise(state, refusal)
+	}
+	return wrap(state, "err", lua.LString(refusal))
 }
 
 // callArgs returns a call's arguments. The next call reuses the slice.
-func (n *Node) callArgs(state *lua.LState) (args []string, refusal string) {
+func (l *scripting) callArgs(state *lua.LState) (args []string, refusal string) {
 	count := state.GetTop()
 	if count == 0 {
 		return nil, "ERR Please specify at least one argument for this redis lib call"
 	}
-	args = n.lua.args[:0]
+	args = l.args[:0]
 	for i := 1; i <= count; i++ {
 		switch v := state.Get(i).(type) {
 		case lua.LString:
@@ -51,13 +48,13 @@ func (n *Node) callArgs(state *lua.LState) (args []string, refusal string) {
 			return nil, "ERR Lua redis lib command arguments must be strings or integers"
 		}
 	}
-	n.lua.args = args
+	l.args = args
 	return args, ""
 }
 
 // callFromScript runs a command of a script, or returns the error with which the command is
 // refused.
-func (n *Node) callFromScript(args []string) (refusal string) {
+func (l *scripting) callFromScript(args []string) (refusal string) {
 	c, _ := lookup(args)
 	switch {
 	case c == nil:
@@ -66,39 +63,39 @@ func (n *Node) callFromScript(args []string) (refusal string) {
 		return "ERR Wrong number of args calling Redis command from script"
 	case c.Is(resp.NoScript):
 		return "ERR This Redis command is not allowed from script"
-	case c.run == nil && !c.is(typed):
-		return n.unsupported(c.name)
-	case c.Is(resp.Write) && n.lua.readOnly:
+	case c.run == nil:
+		return l.node.lacks("the command '" + c.name + "'")
+	case c.Is(resp.Write) && l.readOnly:
 		return "ERR Write commands are not allowed from read-only scripts."
-	case c.Is(resp.Write) && n.readOnly:
+	case c.Is(resp.Write) && l.node.readOnly:
 		return readOnlyError
 	}
-	n.run(n.current, c, args)
+	l.node.run(l.node.current, c, args)
 	return ""
 }
 
 // raise raises a Lua error in Redis's form.
-func (n *Node) raise(state *lua.LState, text string) {
-	n.noteLine(state)
-	state.Error(errorTable(state, text), 1)
+func (l *scripting) raise(state *lua.LState, text string) {
+	l.noteLine(state)
+	state.Error(wrap(state, "err", lua.LString(text)), 1)
 }
 
 // noteLine stores the current line of the running script.
-func (n *Node) noteLine(state *lua.LState) {
+func (l *scripting) noteLine(state *lua.LState) {
 	if line := lineOf("ERR " + state.Where(1)); line > 0 {
-		n.lua.line = line
+		l.line = line
 	}
 }
 
-func errorTable(state *lua.LState, text string) *lua.LTable {
+// wrap returns a table with one field.
+func wrap(state *lua.LState, field string, v lua.LValue) *lua.LTable {
 	t := state.NewTable()
-	t.RawSetString("err", lua.LString(text))
+	t.RawSetString(field, v)
 	return t
 }
 
 // replyReader converts a reply to Lua.
 type replyReader struct {
-	n     *Node
 	state *lua.LState
 	rest  []byte
 }
@@ -140,9 +137,9 @@ func (r *replyReader) value() lua.LValue {
 		r.rest = r.rest[length+2:]
 		return text
 	case '+':
-		return r.wrapped("ok", lua.LString(r.line()))
+		return wrap(r.state, "ok", lua.LString(r.line()))
 	case '-':
-		return r.wrapped("err", lua.LString(r.line()))
+		return wrap(r.state, "err", lua.LString(r.line()))
 	case '_':
 		r.line()
 		return lua.LNil
@@ -150,20 +147,20 @@ func (r *replyReader) value() lua.LValue {
 		return lua.LBool(r.line()[0] == 't')
 	case ',':
 		v, _ := strconv.ParseFloat(string(r.line()), 64)
-		return r.wrapped("double", lua.LNumber(v))
+		return wrap(r.state, "double", lua.LNumber(v))
 	case '%':
 		t := r.state.NewTable()
 		for range r.length() {
 			key := r.value()
 			t.RawSet(key, r.value())
 		}
-		return r.wrapped("map", t)
+		return wrap(r.state, "map", t)
 	case '~':
 		t := r.state.NewTable()
 		for range r.length() {
 			t.RawSet(r.value(), lua.LTrue)
 		}
-		return r.wrapped("set", t)
+		return wrap(r.state, "set", t)
 	default:
 		return r.array()
 	}
@@ -181,87 +178,70 @@ func (r *replyReader) array() lua.LValue {
 	return t
 }
 
-func (r *replyReader) wrapped(field string, v lua.LValue) *lua.LTable {
-	t := r.state.NewTable()
-	t.RawSetString(field, v)
-	return t
-}
-
 // Limits of a script's return value, which may be endless: a table can contain itself.
 const (
 	maxReplyDepth = 1000
 	maxReplyBytes = 64 << 20
 )
 
-// luaReply converts a script's value to a reply.
-func (n *Node) luaReply(v lua.LValue, resp3 bool, depth int) {
+// lua converts a script's value to a reply. resp3 says whether the script chose RESP3.
+func (r *reply) lua(v lua.LValue, resp3 bool, depth int) written {
 	switch v := v.(type) {
 	case lua.LString:
-		n.bulk(string(v))
+		return r.bulk(string(v))
 	case lua.LNumber:
-		n.int(truncate(float64(v)))
+		return r.int(truncate(float64(v)))
 	case lua.LBool:
 		switch {
-		case resp3 && n.resp3:
-			n.line('#', map[bool]string{true: "t", false: "f"}[bool(v)])
+		case resp3 && r.resp3:
+			return r.line('#', map[bool]string{true: "t", false: "f"}[bool(v)])
 		case bool(v):
-			n.int(1)
-		default:
-			n.null()
+			return r.int(1)
 		}
 	case *lua.LTable:
-		if depth > maxReplyDepth || len(n.out) > maxReplyBytes {
-			n.fail("ERR reached lua stack limit")
-			return
+		if depth > maxReplyDepth || len(r.out) > maxReplyBytes {
+			return r.fail("ERR reached lua stack limit")
 		}
-		n.luaTable(v, resp3, depth)
-	default:
-		n.null()
+		return r.luaTable(v, resp3, depth)
 	}
+	return r.null()
 }
 
-func (n *Node) luaTable(t *lua.LTable, resp3 bool, depth int) {
+func (r *reply) luaTable(t *lua.LTable, resp3 bool, depth int) written {
 	if e, ok := t.RawGetString("err").(lua.LString); ok {
-		n.fail(strings.TrimPrefix(cut(string(e), len(e)), "-"))
-		return
+		return r.fail(strings.TrimPrefix(cut(string(e), len(e)), "-"))
 	}
 	if s, ok := t.RawGetString("ok").(lua.LString); ok {
-		n.status(cut(string(s), len(s)))
-		return
+		return r.status(cut(string(s), len(s)))
 	}
 	if d, ok := t.RawGetString("double").(lua.LNumber); ok {
-		n.double(float64(d))
-		return
+		return r.text(',', formatNumber(float64(d), 17))
 	}
 	if v, ok := t.RawGetString("big_number").(lua.LString); ok {
-		n.bigNumber(string(v))
-		return
+		return r.text('(', string(v))
 	}
 	if m, ok := t.RawGetString("map").(*lua.LTable); ok {
-		n.maps(tableSize(m))
+		r.maps(tableSize(m))
 		each(m, func(k, v lua.LValue) {
-			n.luaReply(k, resp3, depth+1)
-			n.luaReply(v, resp3, depth+1)
+			r.lua(k, resp3, depth+1)
+			r.lua(v, resp3, depth+1)
 		})
-		return
+		return written{}
 	}
 	if m, ok := t.RawGetString("set").(*lua.LTable); ok {
-		kind := byte('*')
-		if n.resp3 {
-			kind = '~'
-		}
-		n.number(kind, int64(tableSize(m)))
-		each(m, func(k, _ lua.LValue) { n.luaReply(k, resp3, depth+1) })
-		return
+		r.elements('~', tableSize(m))
+		each(m, func(k, _ lua.LValue) { r.lua(k, resp3, depth+1) })
+		return written{}
 	}
 	length := 0
 	for t.RawGetInt(length+1) != lua.LNil {
 		length++
 	}
-	n.array(length)
+	r.array(length)
 	for i := 1; i <= length; i++ {
-		n.luaReply(t.RawGetInt(i), resp3, depth+1)
+		r.lua(t.RawGetInt(i), resp3, depth+1)
 	}
+	return written{}
 }
 
 func tableSize(t *lua.LTable) (size int) {

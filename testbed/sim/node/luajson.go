@@ -22,25 +22,23 @@ type jsonError string
 func (e jsonError) Error() string { return string(e) }
 
 // cjsonLibrary returns the library "cjson": encode, decode and null.
-func (n *Node) cjsonLibrary(state *lua.LState) map[string]lua.LValue {
+func cjsonLibrary(state *lua.LState) map[string]lua.LValue {
 	null := state.NewUserData()
 	return map[string]lua.LValue{
 		"null": null,
-		"encode": state.NewFunction(func(state *lua.LState) int {
+		"encode": returning(state, func(state *lua.LState) lua.LValue {
 			var b strings.Builder
 			if err := encodeJSON(&b, state.CheckAny(1), null, 0); err != nil {
 				state.RaiseError("%s", err.Error())
 			}
-			state.Push(lua.LString(b.String()))
-			return 1
+			return lua.LString(b.String())
 		}),
-		"decode": state.NewFunction(func(state *lua.LState) int {
+		"decode": returning(state, func(state *lua.LState) lua.LValue {
 			v, err := decodeJSON(state, state.CheckString(1), null)
 			if err != nil {
 				state.RaiseError("%s", err.Error())
 			}
-			state.Push(v)
-			return 1
+			return v
 		}),
 	}
 }

@@ -15,8 +15,8 @@ var globals = []string{
 	"_VERSION", "assert", "getmetatable", "ipairs", "load", "loadstring", "rawequal", "select", "type", "unpack", "xpcall",
 }
 
-func (n *Node) openLua() {
-	l := &n.lua
+// open makes the Lua state.
+func (l *scripting) open() {
 	state := lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: 1000, RegistrySize: 1 << 13, RegistryMaxSize: 1 << 18, RegistryGrowStep: 1 << 13,
 	})
@@ -30,33 +30,37 @@ func (n *Node) openLua() {
 	l.budget.left = math.MaxInt
 	state.SetContext(&l.budget)
 	l.state, l.fixed, l.shields = state, nil, map[*lua.LTable]*lua.LTable{}
-	n.fillGlobals(state)
+	l.fillGlobals(state)
+}
+
+// returning makes a Lua function with one result.
+func returning(state *lua.LState, f func(*lua.LState) lua.LValue) *lua.LFunction {
+	return state.NewFunction(func(state *lua.LState) int {
+		state.Push(f(state))
+		return 1
+	})
 }
 
 // fillGlobals fills the state with the globals of scripts, in an order that does not depend
 // on Go's maps.
-func (n *Node) fillGlobals(state *lua.LState) {
-	l, old, global := &n.lua, state.G.Global, map[string]lua.LValue{}
+func (l *scripting) fillGlobals(state *lua.LState) {
+	old, global := state.G.Global, map[string]lua.LValue{}
 	for _, name := range globals {
 		global[name] = old.RawGetString(name)
 	}
-	for name, f := range n.baseFunctions() {
-		global[name] = state.NewFunction(f)
-	}
-	next := state.NewFunction(n.luaNext)
-	global["next"], global["pairs"] = next, state.NewFunction(n.pairs(next))
-
+	l.addBase(state, global)
 	texts := functions(old.RawGetString(lua.StringLibName), "__index")
-	texts["format"] = state.NewFunction(n.format(texts["format"]))
-	texts["rep"], texts["upper"], texts["lower"] = state.NewFunction(luaRep), state.NewFunction(luaUpper), state.NewFunction(luaLower)
+	texts["format"] = state.NewFunction(format(texts["format"]))
+	texts["rep"], texts["upper"], texts["lower"] = returning(state, luaRep), returning(state, luaUpper), returning(state, luaLower)
 	numbers := functions(old.RawGetString(lua.MathLibName))
-	numbers["random"], numbers["randomseed"] = state.NewFunction(n.mathRandom), state.NewFunction(n.mathRandomseed)
+	numbers["random"] = returning(state, l.mathRandom)
+	numbers["randomseed"] = state.NewFunction(l.mathRandomseed)
 	for name, library := range map[string]map[string]lua.LValue{
 		"string": texts,
 		"math":   numbers,
 		"table":  functions(old.RawGetString(lua.TabLibName)),
-		"redis":  n.redisLibrary(state),
-		"cjson":  n.cjsonLibrary(state),
+		"redis":  l.redisLibrary(state),
+		"cjson":  cjsonLibrary(state),
 	} {
 		global[name] = l.shield(state, l.fix(sortedTable(state, library)))
 	}
@@ -78,29 +82,34 @@ func (n *Node) fillGlobals(state *lua.LState) {
 	l.fix(g)
 }
 
-// baseFunctions returns the global functions that differ from gopher-lua's.
-func (n *Node) baseFunctions() map[string]lua.LGFunction {
-	return map[string]lua.LGFunction{
+// addBase adds the global functions that differ from gopher-lua's.
+func (l *scripting) addBase(state *lua.LState, global map[string]lua.LValue) {
+	zero := func(*lua.LState) lua.LValue { return lua.LNumber(0) }
+	for name, f := range map[string]func(*lua.LState) lua.LValue{
 		textGlobal:       luaConcatenable,
-		"collectgarbage": pushZero,
-		"error":          n.luaError,
-		"gcinfo":         pushZero,
-		"pcall":          luaPcall,
-		"rawget":         n.luaRawget,
-		"rawset":         n.luaRawset,
-		"setmetatable":   n.luaSetmetatable,
+		"collectgarbage": zero,
+		"gcinfo":         zero,
+		"rawget":         l.luaRawget,
 		"tonumber":       luaTonumber,
-		"tostring":       luaTostring,
+		"tostring":       func(state *lua.LState) lua.LValue { return lua.LString(text(state, state.CheckAny(1))) },
+	} {
+		global[name] = returning(state, f)
 	}
+	next := state.NewFunction(l.luaNext)
+	for name, f := range map[string]lua.LGFunction{
+		"error":        l.luaError,
+		"pairs":        l.pairs(next),
+		"pcall":        luaPcall,
+		"rawset":       l.luaRawset,
+		"setmetatable": l.luaSetmetatable,
+	} {
+		global[name] = state.NewFunction(f)
+	}
+	global["next"] = next
 }
 
-func pushZero(state *lua.LState) int {
-	state.Push(lua.LNumber(0))
-	return 1
-}
-
-func (n *Node) luaError(state *lua.LState) int {
-	n.noteLine(state)
+func (l *scripting) luaError(state *lua.LState) int {
+	l.noteLine(state)
 	level := state.OptInt(2, 1)
 	if caller, ok := state.GetStack(1); ok {
 		if _, err := state.GetInfo("S", caller, lua.LNil); err == nil && caller.What == "G" {
@@ -143,16 +152,11 @@ func caught(err error) lua.LValue {
 
 // luaConcatenable implements textGlobal: it converts a number to text as Lua 5.1 does, and
 // leaves other values alone.
-func luaConcatenable(state *lua.LState) int {
+func luaConcatenable(state *lua.LState) lua.LValue {
 	if v, ok := state.Get(1).(lua.LNumber); ok {
-		state.Push(lua.LString(formatNumber(float64(v), 14)))
+		return lua.LString(formatNumber(float64(v), 14))
 	}
-	return 1
-}
-
-func luaTostring(state *lua.LState) int {
-	state.Push(lua.LString(text(state, state.CheckAny(1))))
-	return 1
+	return state.Get(1)
 }
 
 // text implements tostring, without addresses, which differ from run to run.
@@ -170,36 +174,30 @@ func text(state *lua.LState, v lua.LValue) string {
 	}
 }
 
-func luaTonumber(state *lua.LState) int {
+func luaTonumber(state *lua.LState) lua.LValue {
 	v, base := state.CheckAny(1), state.OptInt(2, 10)
 	if n, ok := v.(lua.LNumber); ok && base == 10 {
-		state.Push(n)
-		return 1
+		return n
 	}
 	switch v.(type) {
 	case lua.LString, lua.LNumber:
 	default:
-		state.Push(lua.LNil)
-		return 1
+		return lua.LNil
 	}
 	s := strings.ToLower(strings.Trim(text(state, v), " \t\n\v\f\r"))
-	if base != 10 {
-		if base == 16 {
-			s = strings.TrimPrefix(s, "0x")
+	if base == 10 {
+		if n, ok := number(s); ok {
+			return lua.LNumber(n)
 		}
-		if n, err := strconv.ParseUint(s, base, 64); err == nil && base >= 2 && base <= 36 {
-			state.Push(lua.LNumber(n))
-			return 1
-		}
-		state.Push(lua.LNil)
-		return 1
+		return lua.LNil
 	}
-	if n, ok := number(s); ok {
-		state.Push(lua.LNumber(n))
-		return 1
+	if base == 16 {
+		s = strings.TrimPrefix(s, "0x")
 	}
-	state.Push(lua.LNil)
-	return 1
+	if n, err := strconv.ParseUint(s, base, 64); err == nil && base >= 2 && base <= 36 {
+		return lua.LNumber(n)
+	}
+	return lua.LNil
 }
 
 // number parses hexadecimal integers, decimal numbers, inf and nan, as Lua 5.1 does with C's strtod,

@@ -9,7 +9,7 @@ import (
 
 // format returns Redis's string.format; original is gopher-lua's. Values other than strings and
 // numbers are formatted as by tostring.
-func (n *Node) format(original lua.LValue) lua.LGFunction {
+func format(original lua.LValue) lua.LGFunction {
 	return func(state *lua.LState) int {
 		for i := 2; i <= state.GetTop(); i++ {
 			switch state.Get(i).(type) {
@@ -25,63 +25,50 @@ func (n *Node) format(original lua.LValue) lua.LGFunction {
 }
 
 // luaRep implements string.rep, with a limit on the result's size.
-func luaRep(state *lua.LState) int {
+func luaRep(state *lua.LState) lua.LValue {
 	text, times := state.CheckString(1), state.CheckInt(2)
 	if times > 0 && len(text) > maxReplyBytes/times {
 		state.RaiseError("resulting string too large")
 	}
-	state.Push(lua.LString(strings.Repeat(text, max(times, 0))))
-	return 1
+	return lua.LString(strings.Repeat(text, max(times, 0)))
 }
 
 // luaUpper and luaLower convert only ASCII letters, as in C.
-func luaUpper(state *lua.LState) int {
-	state.Push(lua.LString(mapBytes(state.CheckString(1), 'a', 'z')))
-	return 1
-}
-
-func luaLower(state *lua.LState) int {
-	state.Push(lua.LString(mapBytes(state.CheckString(1), 'A', 'Z')))
-	return 1
-}
+func luaUpper(state *lua.LState) lua.LValue { return mapBytes(state.CheckString(1), 'a', 'z') }
+func luaLower(state *lua.LState) lua.LValue { return mapBytes(state.CheckString(1), 'A', 'Z') }
 
 // mapBytes changes the case of the letters between low and high.
-func mapBytes(s string, low, high byte) string {
+func mapBytes(s string, low, high byte) lua.LString {
 	b := []byte(s)
 	for i, c := range b {
 		if low <= c && c <= high {
 			b[i] = c ^ 0x20
 		}
 	}
-	return string(b)
+	return lua.LString(b)
 }
 
 // mathRandom implements math.random with Redis's own generator.
-func (n *Node) mathRandom(state *lua.LState) int {
-	r := float64(n.lua.draw()%math.MaxInt32) / math.MaxInt32
+func (l *scripting) mathRandom(state *lua.LState) lua.LValue {
+	r := float64(l.draw()%math.MaxInt32) / math.MaxInt32
+	low, high := 1, 0
 	switch state.GetTop() {
 	case 0:
-		state.Push(lua.LNumber(r))
+		return lua.LNumber(r)
 	case 1:
-		high := state.CheckInt(1)
-		if high < 1 {
-			state.ArgError(1, "interval is empty")
-		}
-		state.Push(lua.LNumber(math.Floor(r*float64(high)) + 1))
+		high = state.CheckInt(1)
 	case 2:
-		low, high := state.CheckInt(1), state.CheckInt(2)
-		if low > high {
-			state.ArgError(2, "interval is empty")
-		}
-		state.Push(lua.LNumber(math.Floor(r*float64(high-low+1)) + float64(low)))
+		low, high = state.CheckInt(1), state.CheckInt(2)
 	default:
 		state.RaiseError("wrong number of arguments")
 	}
-	return 1
+	if low > high {
+		state.ArgError(state.GetTop(), "interval is empty")
+	}
+	return lua.LNumber(math.Floor(r*float64(high-low+1)) + float64(low))
 }
 
-func (n *Node) mathRandomseed(state *lua.LState) int {
-	seed := uint32(state.CheckInt(1))
-	n.lua.random = uint64(seed)<<16 | 0x330e
+func (l *scripting) mathRandomseed(state *lua.LState) int {
+	l.random = uint64(uint32(state.CheckInt(1)))<<16 | 0x330e
 	return 0
 }

@@ -99,18 +99,18 @@ func missingGlobal(state *lua.LState) int {
 }
 
 // luaRawset implements rawset. Like luaSetmetatable, it refuses tables that Redis protects.
-func (n *Node) luaRawset(state *lua.LState) int {
+func (l *scripting) luaRawset(state *lua.LState) int {
 	t := state.CheckTable(1)
-	n.checkWritable(state, t)
+	l.checkWritable(state, t)
 	state.RawSet(t, state.CheckAny(2), state.CheckAny(3))
 	state.SetTop(1)
 	return 1
 }
 
-func (n *Node) luaSetmetatable(state *lua.LState) int {
+func (l *scripting) luaSetmetatable(state *lua.LState) int {
 	t := state.CheckTable(1)
 	state.CheckTypes(2, lua.LTNil, lua.LTTable)
-	n.checkWritable(state, t)
+	l.checkWritable(state, t)
 	if state.GetMetaField(t, "__metatable") != lua.LNil {
 		state.RaiseError("cannot change a protected metatable")
 	}
@@ -119,16 +119,16 @@ func (n *Node) luaSetmetatable(state *lua.LState) int {
 	return 1
 }
 
-func (n *Node) checkWritable(state *lua.LState, t *lua.LTable) {
-	if slices.ContainsFunc(n.lua.fixed, func(f fixedTable) bool { return f.table == t }) {
-		n.noteLine(state)
+func (l *scripting) checkWritable(state *lua.LState, t *lua.LTable) {
+	if slices.ContainsFunc(l.fixed, func(f fixedTable) bool { return f.table == t }) {
+		l.noteLine(state)
 		state.Error(lua.LString(readonlyTableError), 0)
 	}
 }
 
 // luaNext implements next. It reads the table behind a shield.
-func (n *Node) luaNext(state *lua.LState) int {
-	t := n.unshielded(state.CheckTable(1))
+func (l *scripting) luaNext(state *lua.LState) int {
+	t := l.unshielded(state.CheckTable(1))
 	k, v := t.Next(state.Get(2))
 	if k == lua.LNil {
 		state.Push(lua.LNil)
@@ -140,24 +140,23 @@ func (n *Node) luaNext(state *lua.LState) int {
 }
 
 // pairs implements pairs with the given function next.
-func (n *Node) pairs(next *lua.LFunction) lua.LGFunction {
+func (l *scripting) pairs(next *lua.LFunction) lua.LGFunction {
 	return func(state *lua.LState) int {
 		t := state.CheckTable(1)
 		state.Push(next)
-		state.Push(n.unshielded(t))
+		state.Push(l.unshielded(t))
 		state.Push(lua.LNil)
 		return 3
 	}
 }
 
 // luaRawget implements rawget. It reads the table behind a shield.
-func (n *Node) luaRawget(state *lua.LState) int {
-	state.Push(state.RawGet(n.unshielded(state.CheckTable(1)), state.CheckAny(2)))
-	return 1
+func (l *scripting) luaRawget(state *lua.LState) lua.LValue {
+	return state.RawGet(l.unshielded(state.CheckTable(1)), state.CheckAny(2))
 }
 
-func (n *Node) unshielded(t *lua.LTable) *lua.LTable {
-	if real := n.lua.shields[t]; real != nil {
+func (l *scripting) unshielded(t *lua.LTable) *lua.LTable {
+	if real := l.shields[t]; real != nil {
 		return real
 	}
 	return t

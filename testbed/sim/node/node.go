@@ -2,9 +2,8 @@ package node
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
-	"slices"
+	"math"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -18,95 +17,65 @@ const Version = "7.0.15"
 
 // Node is one simulated Redis node. It is not safe for concurrent use.
 type Node struct {
-	types  *server.Server     // miniredis, for the commands of the data types
-	db     *miniredis.RedisDB // the node's only database
-	store  *miniredis.Miniredis
-	peer   *server.Peer // writes to out
-	writer *bufio.Writer
-
-	now   time.Time
-	nowMs int64 // for expiry, in whole milliseconds as in Redis
-
-	keys     keyspace
-	readOnly bool
-	writes   uint64
-	drew     bool   // miniredis's random generator was used since it was seeded
-	lacking  string // see Lacking
-
-	sessions []*Session // open sessions, in the order of their numbers
-	lastID   int
+	*clients
+	*keyspace
 	channels subscriptions
 	patterns subscriptions
-	tracking tracking
-	watched  map[string][]*Session
+	lua      scripting
 
-	lua scripting
-
-	record record
-
-	current *Session // session of the running command
-	out     []byte   // the reply being written
-	resp3   bool     // write the reply in RESP3
-	pushes  []Push
-}
-
-// Push is a message that answers no command: a published message or an invalidation. Messages about
-// changes by Load or Evict, or by an expiry during Keys or Snapshot, are returned by the next call of
-// Exec or Expire.
-type Push struct {
-	To      *Session
-	Message []byte
+	types   *server.Server // miniredis, for the commands of the data types
+	peer    *server.Peer   // writes to the reply
+	writer  *bufio.Writer
+	drew    bool   // miniredis's random generator was used since it was seeded
+	lacking string // see Lacking
 }
 
 // New returns a new node. New is slow compared to all other operations: create a node once,
 // outside any bubble, and Reset it before each use.
 func New() (*Node, error) {
-	n := &Node{store: miniredis.NewMiniRedis()}
+	store, c := miniredis.NewMiniRedis(), new(clients)
 	// Dialling starts miniredis without a listener. The connection is not used.
-	conn, err := n.store.Dial()
+	conn, err := store.Dial()
 	if err != nil {
 		return nil, fmt.Errorf("start miniredis: %w", err)
 	}
-	n.types = n.store.Server()
+	types := store.Server()
 	if err := conn.Close(); err != nil {
 		return nil, fmt.Errorf("close miniredis's connection: %w", err)
 	}
-	n.types.Close()                  // waits for the connection's goroutines; commands still work
-	n.store.SetTime(time.Unix(0, 0)) // keeps miniredis from reading the real clock
-	n.db = n.store.DB(0)
-	n.writer = bufio.NewWriter((*replyWriter)(n))
+	types.Close()                  // waits for the connection's goroutines; commands still work
+	store.SetTime(time.Unix(0, 0)) // keeps miniredis from reading the real clock
+	n := &Node{
+		clients: c, types: types, writer: bufio.NewWriter(c), drew: true,
+		keyspace: &keyspace{store: store, db: store.DB(0), tracking: tracking{clients: c}},
+	}
 	n.peer = server.NewPeer(n.writer)
-	n.drew = true
+	n.lua.node = n
 	n.lua.budget.ended = make(chan struct{}) // made here, since a channel made in a bubble belongs to the bubble
 	close(n.lua.budget.ended)
 	n.Reset()
-	n.openLua()
+	n.lua.open()
 	return n, nil
 }
 
 // Reset restores the state that New returned: writable, without keys, scripts or sessions.
 // Older sessions must not be used any more.
 func (n *Node) Reset() {
-	n.db.FlushDB()
 	if n.drew { // seeding costs more than the rest of a reset
 		n.store.Seed(1)
 		n.drew = false
 	}
-	n.now, n.nowMs = time.Time{}, 0
-	n.keys.clear()
-	n.record = record{}
-	n.readOnly, n.writes, n.lacking = false, 0, ""
-	n.sessions, n.lastID = nil, 0
-	n.lua.random = seedOfRandom
-	n.forget()
-	n.out, n.resp3, n.pushes = n.out[:0], false, nil
+	n.keyspace.reset()
+	*n.clients = clients{reply: reply{out: n.out[:0]}}
+	n.lacking = ""
+	n.forgetAll()
 }
 
-// forget drops subscriptions, tracking, watches and scripts.
-func (n *Node) forget() {
+// forgetAll drops subscriptions, tracking, watches and scripts.
+func (n *Node) forgetAll() {
 	n.channels, n.patterns = subscriptions{}, subscriptions{}
-	n.tracking = tracking{}
-	n.watched = map[string][]*Session{}
+	n.keyspace.forget()
+	n.lua.random = seedOfRandom
 	n.lua.flush()
 }
 
@@ -116,8 +85,7 @@ func (n *Node) Restarted() {
 	for _, s := range n.sessions {
 		s.reset()
 	}
-	n.lua.random = seedOfRandom
-	n.forget()
+	n.forgetAll()
 }
 
 // SetReadOnly makes the node a replica (on) or a primary. A replica refuses clients' writes.
@@ -154,7 +122,7 @@ func (n *Node) Keys(now time.Time) []history.KeyState {
 }
 
 // Mortal counts the keys with an expiry. It expires no keys.
-func (n *Node) Mortal() int { return len(n.keys.deadlines) }
+func (n *Node) Mortal() int { return len(n.deadlines) }
 
 // Evict deletes all keys, as an allkeys policy of maxmemory would, and returns their last
 // states, sorted by key.
@@ -167,18 +135,24 @@ func (n *Node) Evict(now time.Time) []history.KeyState {
 	return states
 }
 
-// tick moves the node's clock, which may go back, and expires keys.
-func (n *Node) tick(now time.Time) {
-	n.now, n.nowMs = now, now.UnixMilli()
-	n.expire()
+// Expire deletes the keys that have expired by now, as Redis does even without a command. It
+// returns the invalidations for sessions that track these keys. A replica only hides the keys.
+func (n *Node) Expire(now time.Time) []Push {
+	n.tick(now)
+	n.tracking.broadcast()
+	return n.takePushes()
 }
 
-// takePushes returns and clears the accumulated messages, ordered by session.
-func (n *Node) takePushes() []Push {
-	pushes := n.pushes
-	n.pushes = nil
-	if len(pushes) > 1 {
-		slices.SortStableFunc(pushes, func(a, b Push) int { return cmp.Compare(a.To.id, b.To.id) })
+// NextExpiry returns an instant of the node's wall clock before which no key expires. The zero time
+// means that no key has an expiry.
+func (n *Node) NextExpiry() time.Time {
+	if n.earliest == math.MaxInt64 {
+		return time.Time{}
 	}
-	return pushes
+	return time.UnixMilli(n.earliest)
 }
+
+// Lacking returns a line about the first operation since New or Reset that the node could
+// not do as Redis does; "" if there was none. The node's later behaviour may differ from
+// that of Redis.
+func (n *Node) Lacking() string { return n.lacking }

@@ -22,6 +22,7 @@ func parseInt(s string) (int64, bool) {
 
 const (
 	notInteger = "ERR value is not an integer or out of range"
+	notFloat   = "ERR value is not a valid float"
 	syntax     = "ERR syntax error"
 	wrongType  = "WRONGTYPE Operation against a key holding the wrong kind of value"
 	noSuchKey  = "ERR no such key"

@@ -9,89 +9,89 @@ import (
 type subscriptions map[string][]*Session
 
 func (subs subscriptions) add(name string, s *Session) {
-	i, _ := slices.BinarySearchFunc(subs[name], s.id, func(o *Session, id int) int { return o.id - id })
+	i, _ := s.place(subs[name])
 	subs[name] = slices.Insert(subs[name], i, s)
-}
-
-func (subs subscriptions) drop(name string, s *Session) {
-	rest := slices.DeleteFunc(subs[name], func(o *Session) bool { return o == s })
-	if len(rest) == 0 {
-		delete(subs, name)
-		return
-	}
-	subs[name] = rest
 }
 
 func (subs subscriptions) dropAll(s *Session, names map[string]bool) {
 	for name := range names {
-		subs.drop(name, s)
+		s.leave(subs, name)
 	}
 }
 
 func (s *Session) subscriptions() int { return len(s.subscribed) + len(s.psubscribed) }
 
-func (n *Node) cmdSubscribe(s *Session, args []string) {
-	s.subscribed = s.subscribe("subscribe", n.channels, s.subscribed, args[1:])
-}
-
-func (n *Node) cmdPsubscribe(s *Session, args []string) {
-	s.psubscribed = s.subscribe("psubscribe", n.patterns, s.psubscribed, args[1:])
-}
-
-func (n *Node) cmdUnsubscribe(s *Session, args []string) {
-	s.unsubscribe("unsubscribe", n.channels, s.subscribed, args[1:])
-}
-
-func (n *Node) cmdPunsubscribe(s *Session, args []string) {
-	s.unsubscribe("punsubscribe", n.patterns, s.psubscribed, args[1:])
-}
-
-func (s *Session) subscribe(what string, subs subscriptions, own map[string]bool, names []string) map[string]bool {
-	if own == nil {
-		own = map[string]bool{}
-	}
-	n := s.node
-	other := s.subscriptions() - len(own)
-	for _, name := range names {
-		if !own[name] {
-			own[name] = true
-			subs.add(name, s)
+// pubsubCommands run the commands for channels.
+var pubsubCommands = map[string]handler{
+	"subscribe":    func(c call) written { return c.subscribe(c.channels, &c.s.subscribed) },
+	"psubscribe":   func(c call) written { return c.subscribe(c.patterns, &c.s.psubscribed) },
+	"unsubscribe":  func(c call) written { return c.unsubscribe(c.channels, c.s.subscribed) },
+	"punsubscribe": func(c call) written { return c.unsubscribe(c.patterns, c.s.psubscribed) },
+	"publish":      func(c call) written { return c.int(c.publish(c.args[1], c.args[2])) },
+	"pubsub|channels": func(c call) written {
+		if len(c.args) > 3 {
+			return c.fail("ERR unknown subcommand or wrong number of arguments for '" + cut(c.args[1], 128) + "'. Try PUBSUB HELP.")
 		}
-		n.push(3)
-		n.bulk(what)
-		n.bulk(name)
-		n.int(int64(other + len(own)))
-	}
-	return own
+		var found []string
+		for _, channel := range slices.Sorted(maps.Keys(c.channels)) {
+			if len(c.args) == 2 || matches(c.args[2], channel) {
+				found = append(found, channel)
+			}
+		}
+		return c.bulks(found...)
+	},
+	"pubsub|numsub": func(c call) written {
+		c.array(2 * (len(c.args) - 2))
+		for _, channel := range c.args[2:] {
+			c.bulk(channel)
+			c.int(int64(len(c.channels[channel])))
+		}
+		return written{}
+	},
+	"pubsub|numpat": func(c call) written { return c.int(int64(len(c.patterns))) },
 }
 
-// unsubscribe ends the session's subscriptions to names. Without names it ends all of
+func (c call) subscribe(subs subscriptions, own *map[string]bool) written {
+	if *own == nil {
+		*own = map[string]bool{}
+	}
+	for _, name := range c.args[1:] {
+		if !(*own)[name] {
+			(*own)[name] = true
+			subs.add(name, c.s)
+		}
+		c.confirm(func() { c.bulk(name) })
+	}
+	return written{}
+}
+
+// unsubscribe ends the session's subscriptions to the command's names. Without names it ends all of
 // them, in the order of their names.
-func (s *Session) unsubscribe(what string, subs subscriptions, own map[string]bool, names []string) {
-	n := s.node
+func (c call) unsubscribe(subs subscriptions, own map[string]bool) written {
+	names := c.args[1:]
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(own))
 	}
 	if len(names) == 0 {
-		n.push(3)
-		n.bulk(what)
-		n.null()
-		n.int(int64(s.subscriptions()))
+		c.confirm(func() { c.null() })
 	}
 	for _, name := range names {
 		if own[name] {
 			delete(own, name)
-			subs.drop(name, s)
+			s := c.s
+			s.leave(subs, name)
 		}
-		n.push(3)
-		n.bulk(what)
-		n.bulk(name)
-		n.int(int64(s.subscriptions()))
+		c.confirm(func() { c.bulk(name) })
 	}
+	return written{}
 }
 
-func (n *Node) cmdPublish(_ *Session, args []string) {
-	n.int(n.publish(args[1], args[2]))
+// confirm writes one answer to SUBSCRIBE or a similar command; name writes the channel's name.
+func (c call) confirm(name func()) {
+	c.push(3)
+	c.bulk(c.command.name)
+	name()
+	c.int(int64(c.s.subscriptions()))
 }
 
 // publish sends a message to the subscribers of the channel, then to the subscribers of each
@@ -99,12 +99,7 @@ func (n *Node) cmdPublish(_ *Session, args []string) {
 func (n *Node) publish(channel, message string) (receivers int64) {
 	for _, s := range n.channels[channel] {
 		receivers++
-		n.send(s, func() {
-			n.push(3)
-			n.bulk("message")
-			n.bulk(channel)
-			n.bulk(message)
-		})
+		n.message(s, "message", channel, message)
 	}
 	if len(n.patterns) == 0 {
 		return receivers
@@ -115,44 +110,8 @@ func (n *Node) publish(channel, message string) (receivers int64) {
 		}
 		for _, s := range n.patterns[pattern] {
 			receivers++
-			n.send(s, func() {
-				n.push(4)
-				n.bulk("pmessage")
-				n.bulk(pattern)
-				n.bulk(channel)
-				n.bulk(message)
-			})
+			n.message(s, "pmessage", pattern, channel, message)
 		}
 	}
 	return receivers
-}
-
-// send calls write and queues its output as a push to a session.
-func (n *Node) send(to *Session, write func()) {
-	n.pushes = append(n.pushes, Push{To: to, Message: n.message(to, write)})
-}
-
-func (n *Node) pubsubChannels(_ *Session, args []string) {
-	if len(args) > 3 {
-		n.fail("ERR unknown subcommand or wrong number of arguments for '" + cut(args[1], 128) + "'. Try PUBSUB HELP.")
-		return
-	}
-	var found []string
-	for _, channel := range slices.Sorted(maps.Keys(n.channels)) {
-		if len(args) == 2 || matches(args[2], channel) {
-			found = append(found, channel)
-		}
-	}
-	n.array(len(found))
-	for _, channel := range found {
-		n.bulk(channel)
-	}
-}
-
-func (n *Node) pubsubNumsub(_ *Session, args []string) {
-	n.array(2 * (len(args) - 2))
-	for _, channel := range args[2:] {
-		n.bulk(channel)
-		n.int(int64(len(n.channels[channel])))
-	}
 }

@@ -42,20 +42,20 @@ func (n *Node) Unwatch() { n.record.on, n.record.touched = false, nil }
 // ClockSet reports the keys' new expiry times to the witness after the clock was set.
 func (n *Node) ClockSet() {
 	if n.record.on {
-		n.record.touched = slices.AppendSeq(n.record.touched, maps.Keys(n.keys.deadlines))
+		n.record.touched = slices.AppendSeq(n.record.touched, maps.Keys(n.deadlines))
 		n.report(history.ByClock)
 	}
 }
 
 // serve starts the reports. It reports the difference between the last reported contents and
 // the node's present data as changes by the given cause.
-func (n *Node) serve(by history.ChangedBy) {
-	r := &n.record
+func (k *keyspace) serve(by history.ChangedBy) {
+	r := &k.record
 	if r.witness == nil || r.on {
 		return
 	}
-	r.on, r.touched = true, slices.AppendSeq(n.db.Keys(), maps.Keys(r.last))
-	n.report(by)
+	r.on, r.touched = true, slices.AppendSeq(k.db.Keys(), maps.Keys(r.last))
+	k.report(by)
 }
 
 // touch notes that a key may have changed.
@@ -66,14 +66,14 @@ func (r *record) touch(key string) {
 }
 
 // report reports the changes of the touched keys, sorted by key.
-func (n *Node) report(by history.ChangedBy) {
-	r := &n.record
+func (k *keyspace) report(by history.ChangedBy) {
+	r := &k.record
 	if len(r.touched) == 0 {
 		return
 	}
 	slices.Sort(r.touched)
 	for _, key := range slices.Compact(r.touched) {
-		before, after := r.last[key], n.content(key)
+		before, after := r.last[key], k.content(key)
 		switch {
 		case before.Same(after):
 			continue
@@ -88,16 +88,16 @@ func (n *Node) report(by history.ChangedBy) {
 }
 
 // content returns the content of a key, nil if the key does not exist.
-func (n *Node) content(key string) *history.KeyContent {
-	e := n.storedKey(key)
+func (k *keyspace) content(key string) *history.KeyContent {
+	e := k.storedKey(key)
 	if e == nil {
 		return nil
 	}
-	k := e.content()
+	c := e.content()
 	if e.mortal {
-		k.Expires = max(n.record.witness.Ends(time.UnixMilli(e.deadline)), 1)
+		c.Expires = max(k.record.witness.Ends(time.UnixMilli(e.deadline)), 1)
 	}
-	return k
+	return c
 }
 
 // content returns the type and value of the key, without the expiry.

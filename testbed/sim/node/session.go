@@ -53,7 +53,7 @@ func (n *Node) Connect() *Session {
 // called twice.
 func (s *Session) Close() {
 	s.reset()
-	s.node.forgetReader(s)
+	s.node.tracking.forget(s)
 	s.node.sessions = slices.DeleteFunc(s.node.sessions, func(o *Session) bool { return o == s })
 }
 
@@ -62,7 +62,7 @@ func (s *Session) reset() {
 	n := s.node
 	n.channels.dropAll(s, s.subscribed)
 	n.patterns.dropAll(s, s.psubscribed)
-	n.untrack(s)
+	n.tracking.stop(s)
 	s.unwatch()
 	*s = Session{node: n, id: s.id}
 }
@@ -79,9 +79,7 @@ func (s *Session) Exec(now time.Time, args []string) (reply []byte, pushes []Pus
 	} else {
 		s.command(args)
 	}
-	if len(n.tracking.bcast) > 0 {
-		n.broadcast()
-	}
+	n.tracking.broadcast()
 	n.report(history.ByCommand)
 	n.current = nil
 	return append(make([]byte, 0, len(n.out)), n.out...), n.takePushes()
@@ -122,8 +120,8 @@ func (s *Session) refusal(c, container *command, args []string) string {
 		return unknown(args)
 	case !c.fits(args):
 		return wrongNumber(c.name)
-	case c.run == nil && !c.is(typed):
-		return s.node.unsupported(c.name)
+	case c.run == nil:
+		return s.node.lacks("the command '" + c.name + "'")
 	case s.node.readOnly && c.Is(resp.Write):
 		return readOnlyError
 	case !s.resp3 && s.subscriptions() > 0 && !c.is(whileSubscribed):
@@ -156,25 +154,10 @@ func wrongNumber(name string) string {
 	return "ERR wrong number of arguments for '" + name + "' command"
 }
 
-// unsupported returns the error for a Redis command that the node lacks, and notes the
-// lack.
-func (n *Node) unsupported(name string) string {
-	text := "the simulated node does not support the command '" + name + "'"
-	n.lacks(text)
+// lacks returns the error for something that Redis has and the node lacks, and notes the lack for Lacking,
+// unless an earlier one is noted.
+func (n *Node) lacks(what string) string {
+	text := "the simulated node does not support " + what
+	n.lacking = cmp.Or(n.lacking, text)
 	return "ERR " + text
 }
-
-// unsupportedOption is like unsupported, but for an option of a command.
-func (n *Node) unsupportedOption(command, option string) string {
-	text := "the simulated node does not support the option '" + option + "' of the command '" + command + "'"
-	n.lacks(text)
-	return "ERR " + text
-}
-
-// lacks notes a deviation from Redis for Lacking, unless an earlier one is noted.
-func (n *Node) lacks(what string) { n.lacking = cmp.Or(n.lacking, what) }
-
-// Lacking returns a line about the first operation since New or Reset that the node could
-// not do as Redis does; "" if there was none. The node's later behaviour may differ from
-// that of Redis.
-func (n *Node) Lacking() string { return n.lacking }

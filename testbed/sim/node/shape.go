@@ -36,21 +36,21 @@ func flat(body []byte) (elements [][]byte) {
 
 // shape3 converts a reply of miniredis to its RESP3 form: some arrays become sets. Members and
 // their scores, or fields and their values, become pairs.
-func (n *Node) shape3(c *command, args []string, mark int) {
-	reply := n.out[mark:]
-	switch {
-	case c.is(unordered), c.name == "spop" && len(args) == 3:
+func (c call) shape3(mark int) {
+	reply := c.out[mark:]
+	switch name := c.command.name; {
+	case c.command.is(unordered), name == "spop" && len(c.args) == 3:
 		reply[0] = '~'
-	case reply[0] == '%' && c.name != "hrandfield":
-	case (c.name == "zpopmin" || c.name == "zpopmax") && len(args) == 3, withPairs(args):
+	case reply[0] == '%' && name != "hrandfield":
+	case (name == "zpopmin" || name == "zpopmax") && len(c.args) == 3, withPairs(c.args):
 		elements := flat(bytes.Clone(reply[bytes.IndexByte(reply, '\n')+1:]))
-		n.out = n.out[:mark]
-		n.array(len(elements) / 2)
+		c.out = c.out[:mark]
+		c.array(len(elements) / 2)
 		for i, e := range elements {
 			if i%2 == 0 {
-				n.array(2)
+				c.array(2)
 			}
-			n.out = append(n.out, e...)
+			c.out = append(c.out, e...)
 		}
 	}
 }

@@ -37,72 +37,72 @@ type storedKey struct {
 
 // storedKey returns a key with its value, nil if the key does not exist. The result is cached until
 // the key changes.
-func (n *Node) storedKey(key string) *storedKey {
-	if e := n.keys.entries[key]; e != nil {
+func (k *keyspace) storedKey(key string) *storedKey {
+	if e := k.entries[key]; e != nil {
 		return e
 	}
-	e := &storedKey{key: key, kind: n.db.Type(key)}
+	e := &storedKey{key: key, kind: k.db.Type(key)}
 	// The errors below can only be "no such key" or "wrong type". The switch excludes both.
 	switch e.kind {
 	case "string":
-		e.text, _ = n.db.Get(key)
+		e.text, _ = k.db.Get(key)
 	case "hash":
-		fields, _ := n.db.HKeys(key)
+		fields, _ := k.db.HKeys(key)
 		for _, f := range fields {
-			e.list = append(e.list, f, n.db.HGet(key, f))
+			e.list = append(e.list, f, k.db.HGet(key, f))
 		}
 	case "list":
-		items, _ := n.db.List(key)
+		items, _ := k.db.List(key)
 		e.list = slices.Clone(items)
 	case "set":
-		e.list, _ = n.db.Members(key)
+		e.list, _ = k.db.Members(key)
 	case "zset":
-		e.list, _ = n.db.ZMembers(key)
+		e.list, _ = k.db.ZMembers(key)
 		for _, m := range e.list {
-			score, _ := n.db.ZScore(key, m)
+			score, _ := k.db.ZScore(key, m)
 			e.scores = append(e.scores, score)
 		}
 	default:
 		return nil
 	}
-	e.deadline, e.mortal = n.keys.deadlines[key]
-	n.keys.entries[key] = e
+	e.deadline, e.mortal = k.deadlines[key]
+	k.entries[key] = e
 	return e
 }
 
 // restore creates the key of e, which must not exist, with e's value and deadline.
-func (n *Node) restore(e *storedKey) {
+func (k *keyspace) restore(e *storedKey) {
 	// miniredis's only error is "wrong type", which a new key cannot cause.
 	switch e.kind {
 	case "string":
-		_ = n.db.Set(e.key, e.text)
+		_ = k.db.Set(e.key, e.text)
 	case "hash":
-		n.db.HSet(e.key, e.list...)
+		k.db.HSet(e.key, e.list...)
 	case "list":
-		_, _ = n.db.Push(e.key, e.list...)
+		_, _ = k.db.Push(e.key, e.list...)
 	case "set":
-		_, _ = n.db.SetAdd(e.key, e.list...)
+		_, _ = k.db.SetAdd(e.key, e.list...)
 	case "zset":
 		for i, m := range e.list {
-			_, _ = n.db.ZAdd(e.key, e.scores[i], m)
+			_, _ = k.db.ZAdd(e.key, e.scores[i], m)
 		}
 	}
 	if e.mortal {
-		n.keys.setDeadline(e.key, e.deadline)
+		k.setDeadline(e.key, e.deadline)
 	}
-	n.keys.entries[e.key] = e
+	k.entries[e.key] = e
 }
 
 // Snapshot returns the node's data at now.
 func (n *Node) Snapshot(now time.Time) Snapshot {
 	n.tick(now)
 	keys := n.db.Keys()
-	s := Snapshot{make([]*storedKey, 0, len(keys)+len(n.keys.hidden))}
+	s := Snapshot{make([]*storedKey, 0, len(keys)+len(n.hidden))}
 	for _, key := range keys {
 		s.keys = append(s.keys, n.storedKey(key))
 	}
-	if len(n.keys.hidden) > 0 {
-		for _, e := range n.keys.hidden {
+	if len(n.hidden) > 0 {
+		for _, e := range n.hidden {
 			s.keys = append(s.keys, e)
 		}
 		slices.SortFunc(s.keys, func(a, b *storedKey) int { return strings.Compare(a.key, b.key) })
@@ -126,31 +126,6 @@ func (n *Node) Reload(now time.Time, s Snapshot, serves bool) {
 		n.serve(history.ByRestart)
 	}
 	n.expire()
-}
-
-func (n *Node) load(now time.Time, s Snapshot) {
-	n.tick(now)
-	clear(n.keys.hidden)
-	kept := 0
-	for _, key := range n.db.Keys() {
-		i, ok := slices.BinarySearchFunc(s.keys, key, func(e *storedKey, key string) int { return strings.Compare(e.key, key) })
-		if ok && s.keys[i] == n.keys.entries[key] {
-			kept++
-			continue
-		}
-		n.remove(key)
-	}
-	if kept == len(s.keys) {
-		return
-	}
-	for _, e := range s.keys {
-		if n.keys.entries[e.key] != e {
-			n.restore(e)
-			n.writes++
-			n.touchWatched(e.key)
-			n.invalidate(e.key)
-		}
-	}
 }
 
 // state returns the key as a history.KeyState, with the key's TTL at nowMs (Unix milliseconds).

@@ -3,41 +3,103 @@ package node
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2"
 )
 
-// text returns the value of a string key. If the key has another type, text replies with an
-// error and ok is false.
-func (n *Node) text(key string) (value string, exists, ok bool) {
-	value, err := n.db.Get(key)
-	if errors.Is(err, miniredis.ErrWrongType) {
-		n.fail(wrongType)
-		return "", true, false
-	}
-	return value, err == nil, true
+// stringCommands run the commands for strings, and HINCRBY.
+var stringCommands = map[string]handler{
+	"get": func(c call) written {
+		value, exists, ok := c.value(c.args[1])
+		if !ok {
+			return c.fail(wrongType)
+		}
+		return c.bulkIf(exists, value)
+	},
+	"set": call.set,
+	"setnx": func(c call) written {
+		if c.db.Exists(c.args[1]) {
+			return c.int(0)
+		}
+		c.overwrite(c.args[1], c.args[2])
+		return c.int(1)
+	},
+	"setex":  func(c call) written { return c.setFor("EX") },
+	"psetex": func(c call) written { return c.setFor("PX") },
+	"getex":  call.getex,
+	"getset": func(c call) written {
+		value, exists, ok := c.value(c.args[1])
+		if !ok {
+			return c.fail(wrongType)
+		}
+		c.overwrite(c.args[1], c.args[2])
+		return c.bulkIf(exists, value)
+	},
+	"getdel": func(c call) written {
+		value, exists, ok := c.value(c.args[1])
+		if !ok {
+			return c.fail(wrongType)
+		}
+		c.remove(c.args[1])
+		return c.bulkIf(exists, value)
+	},
+	"mget": func(c call) written {
+		c.array(len(c.args) - 1)
+		for _, key := range c.args[1:] {
+			value, err := c.db.Get(key)
+			c.bulkIf(err == nil, value)
+		}
+		return written{}
+	},
+	"mset": func(c call) written {
+		if len(c.args)%2 == 0 {
+			return c.fail(wrongNumber("mset"))
+		}
+		c.setAll()
+		return c.ok()
+	},
+	"msetnx": func(c call) written {
+		if len(c.args)%2 == 0 {
+			return c.fail(wrongNumber("msetnx"))
+		}
+		for i := 1; i < len(c.args); i += 2 {
+			if c.db.Exists(c.args[i]) {
+				return c.int(0)
+			}
+		}
+		c.setAll()
+		return c.int(1)
+	},
+	"incr":   func(c call) written { return c.add(1) },
+	"decr":   func(c call) written { return c.add(-1) },
+	"incrby": func(c call) written { return c.add(c.integer(2)) },
+	"decrby": func(c call) written {
+		if c.integer(2) == math.MinInt64 {
+			return c.fail("ERR decrement would overflow")
+		}
+		return c.add(-c.integer(2))
+	},
+	"hincrby": call.addToField,
 }
 
-// overwrite sets the key to a string without expiry, whatever its old type.
-func (n *Node) overwrite(key, value string) {
-	if err := n.db.Set(key, value); err != nil {
-		n.db.Del(key)
-		_ = n.db.Set(key, value) // cannot fail now: the key holds no other type
-	}
-	delete(n.keys.deadlines, key)
-	n.touch(key)
+// integer returns an argument that is an integer (command.integers).
+func (c call) integer(at int) int64 {
+	v, _ := parseInt(c.args[at])
+	return v
 }
 
-func (n *Node) cmdGet(_ *Session, args []string) {
-	value, exists, ok := n.text(args[1])
-	switch {
-	case !ok:
-	case exists:
-		n.bulk(value)
-	default:
-		n.null()
+// value returns the value of a string key. ok is false if the key has another type.
+func (k *keyspace) value(key string) (value string, exists, ok bool) {
+	value, err := k.db.Get(key)
+	return value, err == nil, !errors.Is(err, miniredis.ErrWrongType)
+}
+
+func (c call) setAll() {
+	for i := 1; i < len(c.args); i += 2 {
+		c.overwrite(c.args[i], c.args[i+1])
 	}
 }
 
@@ -88,240 +150,148 @@ func (o *setOptions) parse(args []string, getex bool) bool {
 	return !o.persist
 }
 
-// deadline converts a lifetime in a unit to Unix milliseconds of the node's clock, or replies
-// with an error.
-func (n *Node) deadline(command, unit, lifetime string) (ms int64, ok bool) {
+// deadline converts a lifetime in a unit to Unix milliseconds of the node's clock, or returns the
+// error reply. Without a unit it returns 0.
+func (c call) deadline(unit, lifetime string) (ms int64, refusal string) {
+	if unit == "" {
+		return 0, ""
+	}
 	v, ok := parseInt(lifetime)
 	if !ok {
-		n.fail(notInteger)
-		return 0, false
+		return 0, notInteger
 	}
-	if ms, ok = n.absolute(unit, v); v <= 0 || !ok {
-		n.fail(invalidExpire(command))
-		return 0, false
+	if ms, ok = c.absolute(unit, v); v <= 0 || !ok {
+		return 0, invalidExpire(c.command.name)
 	}
-	return ms, true
+	return ms, ""
 }
 
-// absolute converts a lifetime to Unix milliseconds of the node's clock. ok is false if the
-// lifetime is out of range.
-func (n *Node) absolute(unit string, v int64) (ms int64, ok bool) {
-	if unit == "EX" || unit == "EXAT" {
-		if v > math.MaxInt64/1000 || v < math.MinInt64/1000 {
-			return 0, false
-		}
-		v *= 1000
-	}
-	if unit == "EX" || unit == "PX" {
-		if v > math.MaxInt64-n.nowMs {
-			return 0, false
-		}
-		v += n.nowMs
-	}
-	return v, true
-}
-
-func (n *Node) cmdSet(_ *Session, args []string) {
-	key, value := args[1], args[2]
+func (c call) set() written {
+	key := c.args[1]
 	var o setOptions
-	if len(args) > 3 && !o.parse(args[3:], false) {
-		n.fail(syntax)
-		return
+	if len(c.args) > 3 && !o.parse(c.args[3:], false) {
+		return c.fail(syntax)
 	}
 	if o.newer != "" {
-		n.fail(n.unsupportedOption("set", o.newer))
-		return
+		return c.fail(c.lacks("the option '" + o.newer + "' of the command 'set'"))
 	}
-	var ms int64
-	if o.unit != "" {
-		var ok bool
-		if ms, ok = n.deadline("set", o.unit, o.lifetime); !ok {
-			return
-		}
+	ms, refusal := c.deadline(o.unit, o.lifetime)
+	if refusal != "" {
+		return c.fail(refusal)
 	}
-	mark := len(n.out)
 	if o.get {
-		n.cmdGet(nil, args[:2])
-		if n.out[mark] == '-' {
-			return
+		value, exists, ok := c.value(key)
+		if !ok {
+			return c.fail(wrongType)
 		}
+		c.bulkIf(exists, value)
 	}
-	if (o.nx || o.xx) && n.db.Exists(key) != o.xx {
+	if (o.nx || o.xx) && c.db.Exists(key) != o.xx {
 		if !o.get {
-			n.null()
+			c.null()
 		}
-		return
+		return written{}
 	}
-	old, lives := n.keys.deadlines[key]
-	n.overwrite(key, value)
+	old, lives := c.deadlines[key]
+	c.overwrite(key, c.args[2])
 	switch {
 	case o.unit != "":
-		n.live(key, ms)
+		c.live(key, ms)
 	case o.keepTTL && lives:
-		n.keys.setDeadline(key, old)
+		c.setDeadline(key, old)
 	}
 	if !o.get {
-		n.ok()
+		c.ok()
 	}
+	return written{}
 }
 
-func (n *Node) cmdSetnx(_ *Session, args []string) {
-	if n.db.Exists(args[1]) {
-		n.int(0)
-		return
+func (c call) setFor(unit string) written {
+	ms, refusal := c.deadline(unit, c.args[2])
+	if refusal != "" {
+		return c.fail(refusal)
 	}
-	n.overwrite(args[1], args[2])
-	n.int(1)
+	c.overwrite(c.args[1], c.args[3])
+	c.live(c.args[1], ms)
+	return c.ok()
 }
 
-func (n *Node) cmdSetex(_ *Session, args []string)  { n.setFor("setex", "EX", args) }
-func (n *Node) cmdPsetex(_ *Session, args []string) { n.setFor("psetex", "PX", args) }
-
-func (n *Node) setFor(name, unit string, args []string) {
-	ms, ok := n.deadline(name, unit, args[2])
-	if !ok {
-		return
-	}
-	n.overwrite(args[1], args[3])
-	n.live(args[1], ms)
-	n.ok()
-}
-
-func (n *Node) cmdGetex(_ *Session, args []string) {
-	key := args[1]
+func (c call) getex() written {
+	key := c.args[1]
 	var o setOptions
-	if !o.parse(args[2:], true) {
-		n.fail(syntax)
-		return
+	if !o.parse(c.args[2:], true) {
+		return c.fail(syntax)
 	}
-	value, exists, ok := n.text(key)
-	if !ok {
-		return
-	}
-	if !exists {
-		n.null()
-		return
-	}
-	var ms int64
-	if o.unit != "" {
-		if ms, ok = n.deadline("getex", o.unit, o.lifetime); !ok {
-			return
-		}
-	}
-	n.bulk(value)
-	switch _, lives := n.keys.deadlines[key]; {
-	case o.unit != "" && ms <= n.nowMs:
-		n.remove(key)
-	case o.unit != "":
-		n.live(key, ms)
-	case o.persist && lives:
-		delete(n.keys.deadlines, key)
-		n.touch(key)
-	}
-}
-
-func (n *Node) cmdGetset(_ *Session, args []string) {
-	mark := len(n.out)
-	n.cmdGet(nil, args[:2])
-	if n.out[mark] != '-' {
-		n.overwrite(args[1], args[2])
-	}
-}
-
-func (n *Node) cmdGetdel(_ *Session, args []string) {
-	mark := len(n.out)
-	n.cmdGet(nil, args)
-	if n.out[mark] != '-' {
-		n.remove(args[1])
-	}
-}
-
-func (n *Node) cmdMget(_ *Session, args []string) {
-	n.array(len(args) - 1)
-	for _, key := range args[1:] {
-		if value, err := n.db.Get(key); err == nil {
-			n.bulk(value)
-		} else {
-			n.null()
-		}
-	}
-}
-
-func (n *Node) cmdMset(_ *Session, args []string) {
-	if len(args)%2 == 0 {
-		n.fail(wrongNumber("mset"))
-		return
-	}
-	for i := 1; i < len(args); i += 2 {
-		n.overwrite(args[i], args[i+1])
-	}
-	n.ok()
-}
-
-func (n *Node) cmdMsetnx(_ *Session, args []string) {
-	if len(args)%2 == 0 {
-		n.fail(wrongNumber("msetnx"))
-		return
-	}
-	for i := 1; i < len(args); i += 2 {
-		if n.db.Exists(args[i]) {
-			n.int(0)
-			return
-		}
-	}
-	for i := 1; i < len(args); i += 2 {
-		n.overwrite(args[i], args[i+1])
-	}
-	n.int(1)
-}
-
-func (n *Node) cmdIncr(_ *Session, args []string) { n.add(args[1], 1) }
-func (n *Node) cmdDecr(_ *Session, args []string) { n.add(args[1], -1) }
-
-func (n *Node) cmdIncrby(_ *Session, args []string) {
-	if by, ok := parseInt(args[2]); ok {
-		n.add(args[1], by)
-		return
-	}
-	n.fail(notInteger)
-}
-
-func (n *Node) cmdDecrby(_ *Session, args []string) {
-	by, ok := parseInt(args[2])
+	value, exists, ok := c.value(key)
 	switch {
 	case !ok:
-		n.fail(notInteger)
-	case by == math.MinInt64:
-		n.fail("ERR decrement would overflow")
-	default:
-		n.add(args[1], -by)
+		return c.fail(wrongType)
+	case !exists:
+		return c.null()
 	}
+	ms, refusal := c.deadline(o.unit, o.lifetime)
+	switch {
+	case refusal != "":
+		return c.fail(refusal)
+	case o.unit != "" && ms <= c.nowMs:
+		c.remove(key)
+	case o.unit != "":
+		c.live(key, ms)
+	case o.persist:
+		c.persist(key)
+	}
+	return c.bulk(value)
 }
 
 const wouldOverflow = "ERR increment or decrement would overflow"
 
 // add increments an integer string by the given number and replies with the result.
-func (n *Node) add(key string, by int64) {
-	value, exists, ok := n.text(key)
+func (c call) add(by int64) written {
+	key := c.args[1]
+	value, exists, ok := c.value(key)
 	if !ok {
-		return
+		return c.fail(wrongType)
 	}
 	var old int64
 	if exists {
 		if old, ok = parseInt(value); !ok {
-			n.fail(notInteger)
-			return
+			return c.fail(notInteger)
 		}
 	}
 	if overflows(old, by) {
-		n.fail(wouldOverflow)
-		return
+		return c.fail(wouldOverflow)
 	}
-	_ = n.db.Set(key, strconv.FormatInt(old+by, 10)) // cannot fail: the key is a string or absent
-	n.touch(key)
-	n.int(old + by)
+	_ = c.db.Set(key, strconv.FormatInt(old+by, 10)) // cannot fail: the key is a string or absent
+	c.touch(key)
+	return c.int(old + by)
 }
 
 func overflows(a, b int64) bool {
 	return b > 0 && a > math.MaxInt64-b || b < 0 && a < math.MinInt64-b
+}
+
+func (c call) addToField() written {
+	key, field, by := c.args[1], c.args[2], c.integer(3)
+	if kind := c.db.Type(key); kind != "hash" && kind != "" {
+		return c.fail(wrongType)
+	}
+	var old int64
+	if value := c.db.HGet(key, field); value != "" || c.hasField(key, field) {
+		var ok bool
+		if old, ok = parseInt(value); !ok {
+			return c.fail("ERR hash value is not an integer")
+		}
+	}
+	if overflows(old, by) {
+		return c.fail(wouldOverflow)
+	}
+	c.db.HSet(key, field, strconv.FormatInt(old+by, 10))
+	c.touch(key)
+	return c.int(old + by)
+}
+
+// hasField reports whether a hash has a field, even if the field's value is empty.
+func (k *keyspace) hasField(key, field string) bool {
+	fields, _ := k.db.HKeys(key) // an error means that there are none
+	return slices.Contains(fields, field)
 }

@@ -8,6 +8,7 @@ import (
 
 // tracking is the node's side of client-side caching: which sessions track which keys.
 type tracking struct {
+	*clients
 	readers map[string][]*Session // by key: sessions that have read the key since its last invalidation
 	bcast   []*Session            // sessions that track all keys with a prefix, sorted by session number
 }
@@ -22,27 +23,25 @@ type trackingMode struct {
 }
 
 // remember notes that a session has read these keys, if the session's mode tracks this read.
-func (n *Node) remember(s *Session, keys []string) {
+func (t *tracking) remember(s *Session, keys []string) {
 	if s.track.optin && s.track.caching != "yes" || s.track.optout && s.track.caching == "no" {
 		return
 	}
-	if n.tracking.readers == nil {
-		n.tracking.readers = map[string][]*Session{}
+	if t.readers == nil {
+		t.readers = map[string][]*Session{}
 	}
 	for _, key := range keys {
-		readers := n.tracking.readers[key]
-		i, known := slices.BinarySearchFunc(readers, s.id, func(o *Session, id int) int { return o.id - id })
-		if !known {
-			n.tracking.readers[key] = slices.Insert(readers, i, s)
+		if i, known := s.place(t.readers[key]); !known {
+			t.readers[key] = slices.Insert(t.readers[key], i, s)
 		}
 	}
 }
 
 // invalidate informs the sessions that have read a key of its change. For sessions that broadcast,
 // it only notes the key: broadcast informs them.
-func (n *Node) invalidate(key string) {
-	for _, s := range n.tracking.bcast {
-		if s.track.noloop && s == n.current {
+func (t *tracking) invalidate(key string) {
+	for _, s := range t.bcast {
+		if s.track.noloop && s == t.current {
 			continue
 		}
 		if slices.ContainsFunc(s.track.prefixes, func(p string) bool { return strings.HasPrefix(key, p) }) {
@@ -52,50 +51,45 @@ func (n *Node) invalidate(key string) {
 			s.track.changed[key] = true
 		}
 	}
-	if len(n.tracking.readers) == 0 {
+	if len(t.readers) == 0 {
 		return
 	}
-	readers := n.tracking.readers[key]
-	delete(n.tracking.readers, key)
+	readers := t.readers[key]
+	delete(t.readers, key)
 	for _, s := range readers {
-		if s.track.on && !s.track.bcast && s.resp3 && !(s.track.noloop && s == n.current) {
-			n.sendInvalidation(s, []string{key})
+		if s.track.on && !s.track.bcast && s.resp3 && !(s.track.noloop && s == t.current) {
+			t.announce(s, []string{key})
 		}
 	}
 }
 
 // invalidateAll tells all tracking sessions that everything has changed.
-func (n *Node) invalidateAll() {
-	n.tracking.readers = nil
-	for _, s := range n.sessions {
+func (t *tracking) invalidateAll() {
+	t.readers = nil
+	for _, s := range t.sessions {
 		if s.track.on && s.resp3 {
-			n.sendInvalidation(s, nil)
+			t.announce(s, nil)
 		}
 	}
 }
 
-func (n *Node) sendInvalidation(s *Session, keys []string) {
-	n.send(s, func() {
-		n.push(2)
-		n.bulk("invalidate")
+// announce tells a session that these keys have changed; nil = all keys.
+func (t *tracking) announce(s *Session, keys []string) {
+	t.send(s, func() {
+		t.push(2)
+		t.bulk("invalidate")
 		if keys == nil {
-			n.null()
-			return
-		}
-		n.array(len(keys))
-		for _, key := range keys {
-			n.bulk(key)
+			t.null()
+		} else {
+			t.bulks(keys...)
 		}
 	})
 }
 
 // broadcast announces the keys that have changed since the last broadcast to broadcasting sessions, in
 // one message for each session and prefix.
-func (n *Node) broadcast() {
-	for _, s := range n.tracking.bcast {
-		if len(s.track.changed) == 0 {
-			continue
-		}
+func (t *tracking) broadcast() {
+	for _, s := range t.bcast {
 		changed := slices.Sorted(maps.Keys(s.track.changed))
 		s.track.changed = nil
 		if !s.resp3 {
@@ -109,34 +103,83 @@ func (n *Node) broadcast() {
 				}
 			}
 			if keys != nil {
-				n.sendInvalidation(s, keys)
+				t.announce(s, keys)
 			}
 		}
 	}
 }
 
-// untrack ends a session's tracking. As in Redis, the node still remembers the keys that the
+// stop ends a session's tracking. As in Redis, the node still remembers the keys that the
 // session has read. If the session starts to track again, the node announces changes of these
 // keys.
-func (n *Node) untrack(s *Session) {
+func (t *tracking) stop(s *Session) {
 	s.track = trackingMode{}
-	n.tracking.bcast = slices.DeleteFunc(n.tracking.bcast, func(o *Session) bool { return o == s })
+	t.bcast = slices.DeleteFunc(t.bcast, func(o *Session) bool { return o == s })
 }
 
-func (n *Node) forgetReader(s *Session) {
-	for key, readers := range n.tracking.readers {
-		if readers = slices.DeleteFunc(readers, func(o *Session) bool { return o == s }); len(readers) == 0 {
-			delete(n.tracking.readers, key)
-		} else {
-			n.tracking.readers[key] = readers
-		}
+func (t *tracking) start(s *Session, mode trackingMode) {
+	if mode.bcast && !s.track.bcast {
+		i, _ := s.place(t.bcast)
+		t.bcast = slices.Insert(t.bcast, i, s)
+	}
+	s.track = mode
+}
+
+// forget forgets which keys a session has read.
+func (t *tracking) forget(s *Session) {
+	for key := range t.readers {
+		s.leave(t.readers, key)
 	}
 }
 
-func (n *Node) clientTracking(s *Session, args []string) {
-	mode := trackingMode{on: true}
-	for i := 3; i < len(args); i++ {
-		switch strings.ToUpper(args[i]) {
+// trackingCommands run the subcommands of CLIENT for client-side caching.
+var trackingCommands = map[string]handler{
+	"client|tracking": func(c call) written {
+		mode, refusal := c.trackingMode()
+		if refusal != "" {
+			return c.fail(refusal)
+		}
+		switch strings.ToUpper(c.args[2]) {
+		case "ON":
+			if refusal := c.s.track.switchTo(&mode); refusal != "" {
+				return c.fail(refusal)
+			}
+			c.tracking.start(c.s, mode)
+		case "OFF":
+			c.tracking.stop(c.s)
+		default:
+			return c.fail(syntax)
+		}
+		return c.ok()
+	},
+	"client|caching": func(c call) written {
+		track := &c.s.track
+		switch answer := strings.ToLower(c.args[2]); {
+		case !track.on:
+			return c.fail("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
+		case answer == "yes" && !track.optin:
+			return c.fail("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
+		case answer == "no" && !track.optout:
+			return c.fail("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
+		case answer == "yes" || answer == "no":
+			track.caching = answer
+			return c.ok()
+		}
+		return c.fail(syntax)
+	},
+	"client|getredir": func(c call) written {
+		if c.s.track.on {
+			return c.int(0)
+		}
+		return c.int(-1)
+	},
+}
+
+// trackingMode returns the mode that the options of CLIENT TRACKING ask for, or the error reply.
+func (c call) trackingMode() (mode trackingMode, refusal string) {
+	mode.on = true
+	for i := 3; i < len(c.args); i++ {
+		switch strings.ToUpper(c.args[i]) {
 		case "BCAST":
 			mode.bcast = true
 		case "OPTIN":
@@ -146,37 +189,21 @@ func (n *Node) clientTracking(s *Session, args []string) {
 		case "NOLOOP":
 			mode.noloop = true
 		case "PREFIX":
-			if i++; i == len(args) {
-				n.fail(syntax)
-				return
+			if i++; i == len(c.args) {
+				return mode, syntax
 			}
-			mode.prefixes = append(mode.prefixes, args[i])
+			mode.prefixes = append(mode.prefixes, c.args[i])
 		case "REDIRECT":
-			n.fail(n.redirection(args[i+1:]))
-			return
+			return mode, c.redirection(c.args[i+1:])
 		default:
-			n.fail(syntax)
-			return
+			return mode, syntax
 		}
 	}
-	switch strings.ToUpper(args[2]) {
-	case "ON":
-		if refusal := s.track.switchTo(&mode); refusal != "" {
-			n.fail(refusal)
-			return
-		}
-		n.startTracking(s, mode)
-	case "OFF":
-		n.untrack(s)
-	default:
-		n.fail(syntax)
-		return
-	}
-	n.ok()
+	return mode, ""
 }
 
 // redirection returns the error reply to the option REDIRECT, which the node does not support.
-func (n *Node) redirection(args []string) (refusal string) {
+func (c call) redirection(args []string) (refusal string) {
 	if len(args) == 0 {
 		return syntax
 	}
@@ -184,18 +211,10 @@ func (n *Node) redirection(args []string) (refusal string) {
 	switch {
 	case !ok:
 		return notInteger
-	case !slices.ContainsFunc(n.sessions, func(s *Session) bool { return int64(s.id) == id }):
+	case !slices.ContainsFunc(c.sessions, func(s *Session) bool { return int64(s.id) == id }):
 		return "ERR The client ID you want redirect to does not exist"
 	}
 	return "ERR the simulated node does not redirect invalidations"
-}
-
-func (n *Node) startTracking(s *Session, mode trackingMode) {
-	if mode.bcast && !s.track.bcast {
-		i, _ := slices.BinarySearchFunc(n.tracking.bcast, s.id, func(o *Session, id int) int { return o.id - id })
-		n.tracking.bcast = slices.Insert(n.tracking.bcast, i, s)
-	}
-	s.track = mode
 }
 
 // switchTo checks that a session may change from m to mode, and adds m's prefixes to those of
@@ -243,20 +262,4 @@ func overlap(prefix string, others []string) (other string, found bool) {
 		}
 	}
 	return "", false
-}
-
-func (n *Node) clientCaching(s *Session, args []string) {
-	switch answer := strings.ToLower(args[2]); {
-	case !s.track.on:
-		n.fail("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
-	case answer == "yes" && !s.track.optin:
-		n.fail("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
-	case answer == "no" && !s.track.optout:
-		n.fail("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
-	case answer == "yes" || answer == "no":
-		s.track.caching = answer
-		n.ok()
-	default:
-		n.fail(syntax)
-	}
 }

@@ -1,50 +1,97 @@
 package node
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
+
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
-// Checks of commands before miniredis runs them. They are needed because miniredis's own
-// checks are less strict than Redis's, or come in another order.
-
-// integers lists, by command, the positions of integer arguments that Redis checks before
-// it reads the key.
-var integers = map[string][]int{
-	"getrange": {2, 3}, "lrange": {2, 3}, "lrem": {2}, "ltrim": {2, 3}, "setrange": {2}, "zremrangebyrank": {2, 3},
+// typed runs a command on miniredis, and accounts for its changes.
+func (c call) typed() written {
+	mark := len(c.out)
+	if check := checks[c.command.name]; check != nil {
+		if refusal := check(c); refusal != "" {
+			return c.fail(refusal)
+		}
+	}
+	if c.command.name == "lindex" && !c.db.Exists(c.args[1]) {
+		return c.null() // whatever the index
+	}
+	c.drew = c.drew || c.command.is(random)
+	c.dispatch(spelled(c.command, c.args))
+	if c.command.is(unordered) {
+		sortBulks(c.out[mark:])
+	}
+	if c.resp3 && (c.out[mark] == '*' || c.out[mark] == '%') {
+		c.shape3(mark)
+	}
+	if !c.command.Is(resp.Write) || c.command.changedNothing(c.out[mark:]) {
+		return written{}
+	}
+	for _, key := range c.command.written(c.args) {
+		if c.command.is(overwrites) {
+			delete(c.deadlines, key)
+			if bytes.Equal(c.out[mark:], []byte(":0\r\n")) {
+				c.db.Del(key) // miniredis keeps empty sets
+			}
+		}
+		c.touch(key)
+	}
+	return written{}
 }
 
-// checked reports whether miniredis may run a command; if not, it replies with an error, or with
-// null to LINDEX of a missing key.
-func (n *Node) checked(c *command, args []string) (ok bool) {
-	for _, i := range integers[c.name] {
-		if _, isInt := parseInt(args[i]); !isInt {
-			n.fail(notInteger)
-			return false
+// dispatch runs a command on miniredis. If miniredis panics, the reply is an error.
+func (n *Node) dispatch(args []string) {
+	mark := len(n.out)
+	defer func() {
+		if p := recover(); p != nil {
+			// Release miniredis's lock, whether it was held or not.
+			n.store.TryLock()
+			n.store.Unlock()
+			n.writer.Reset(n.clients)
+			n.out = n.out[:mark]
+			text := fmt.Sprintf("the simulated node failed at '%s': %v", args[0], p)
+			n.lacking = cmp.Or(n.lacking, text)
+			n.fail("ERR " + text)
 		}
-	}
-	switch c.name {
-	case "lindex", "lset":
-		return n.checkedElement(c, args)
-	case "lpop", "rpop", "spop":
-		if len(args) > 2 {
-			return n.checkedCount(c, args)
+	}()
+	n.peer.Resp3 = n.resp3
+	n.types.Dispatch(n.peer, args)
+	_ = n.writer.Flush() // never fails: it appends to out
+}
+
+// checks are checks of commands before miniredis runs them; they return the error reply. They are
+// needed because miniredis's own checks are less strict than Redis's, or come in another order.
+var checks = map[string]func(call) (refusal string){
+	"lindex": call.checkElement, "lset": call.checkElement,
+	"lpop": call.checkCount, "rpop": call.checkCount, "spop": call.checkCount,
+	"setbit": call.checkBit, "getbit": call.checkBit,
+	"setrange": func(c call) string {
+		switch offset := c.integer(2); {
+		case offset < 0:
+			return "ERR offset is out of range"
+		case offset > maxSize:
+			return "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
 		}
-	case "setbit", "getbit":
-		if offset, isInt := parseInt(args[2]); !isInt || offset < 0 || offset/8 >= maxSize {
-			n.fail("ERR bit offset is not an integer or out of range")
-			return false
+		return ""
+	},
+	"incrbyfloat": func(c call) string {
+		// For a string, Redis checks the key's value first; for a hash, it checks the increment first.
+		value, _, ok := c.value(c.args[1])
+		if !ok {
+			return wrongType
 		}
-	case "setrange":
-		return n.checkedOffset(args[2])
-	case "incrbyfloat", "hincrbyfloat":
-		return n.checkedIncrement(c, args)
-	case "srandmember", "hrandfield", "zrandmember":
-		if len(args) > 2 {
-			return n.checkedSample(args[2])
+		if _, isFloat := number(value); value != "" && !isFloat {
+			return notFloat
 		}
-	}
-	return true
+		return checkIncrement(c.args[2], "ERR increment would produce NaN or Infinity")
+	},
+	"hincrbyfloat": func(c call) string { return checkIncrement(c.args[3], "ERR value is NaN or Infinity") },
+	"srandmember":  call.checkSample, "hrandfield": call.checkSample, "zrandmember": call.checkSample,
 }
 
 // maxSize bounds the offset, in bytes, of SETBIT, GETBIT and SETRANGE. maxSize/64 bounds the number of
@@ -52,90 +99,68 @@ func (n *Node) checked(c *command, args []string) (ok bool) {
 // the memory.
 const maxSize = 64 << 20
 
-// checkedElement checks that the key holds a list, and then that the index is an integer.
-func (n *Node) checkedElement(c *command, args []string) bool {
-	switch n.db.Type(args[1]) {
-	case "":
-		if c.name == "lset" {
-			n.fail(noSuchKey)
-		} else {
-			n.null()
-		}
-		return false
-	case "list":
-	default:
-		n.fail(wrongType)
-		return false
+// checkElement checks that the key holds a list, and then that the index is an integer.
+func (c call) checkElement() string {
+	switch kind := c.db.Type(c.args[1]); {
+	case kind == "" && c.command.name == "lset":
+		return noSuchKey
+	case kind != "" && kind != "list":
+		return wrongType
+	case kind == "":
+		return ""
 	}
-	_, isInt := parseInt(args[2])
-	if !isInt {
-		n.fail(notInteger)
+	if _, isInt := parseInt(c.args[2]); !isInt {
+		return notInteger
 	}
-	return isInt
+	return ""
 }
 
-func (n *Node) checkedCount(c *command, args []string) bool {
-	v, isInt := parseInt(args[2])
+func (c call) checkCount() string {
+	if len(c.args) == 2 {
+		return ""
+	}
+	v, isInt := parseInt(c.args[2])
 	switch {
-	case len(args) > 3 && c.name == "spop":
-		n.fail(syntax)
-	case len(args) > 3:
-		n.fail(wrongNumber(c.name))
+	case len(c.args) > 3 && c.command.name == "spop":
+		return syntax
+	case len(c.args) > 3:
+		return wrongNumber(c.command.name)
 	case !isInt || v < 0:
-		n.fail("ERR value is out of range, must be positive")
-	default:
-		return true
+		return "ERR value is out of range, must be positive"
 	}
-	return false
+	return ""
 }
 
-func (n *Node) checkedOffset(offset string) bool {
-	switch v, _ := parseInt(offset); {
-	case v < 0:
-		n.fail("ERR offset is out of range")
-	case v > maxSize:
-		n.fail("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
-	default:
-		return true
+func (c call) checkBit() string {
+	if offset, isInt := parseInt(c.args[2]); !isInt || offset < 0 || offset/8 >= maxSize {
+		return "ERR bit offset is not an integer or out of range"
 	}
-	return false
+	return ""
 }
 
-// checkedIncrement refuses an increment that is not a finite number. For a string, Redis
-// checks the key's value first; for a hash, it checks the increment first.
-func (n *Node) checkedIncrement(c *command, args []string) bool {
-	by, infinite := args[len(args)-1], "ERR value is NaN or Infinity"
-	if c.name == "incrbyfloat" {
-		infinite = "ERR increment would produce NaN or Infinity"
-		if value, _, ok := n.text(args[1]); !ok {
-			return false
-		} else if _, isFloat := number(value); value != "" && !isFloat {
-			n.fail("ERR value is not a valid float")
-			return false
-		}
-	}
+// checkIncrement refuses an increment that is not a finite number; infinite is the error reply if it is infinite.
+func checkIncrement(by, infinite string) string {
 	v, isFloat := number(by)
 	switch {
 	case !isFloat || math.IsNaN(v):
-		n.fail("ERR value is not a valid float")
+		return notFloat
 	case math.IsInf(v, 0):
-		n.fail(infinite)
-	default:
-		return true
+		return infinite
 	}
-	return false
+	return ""
 }
 
-func (n *Node) checkedSample(count string) bool {
-	switch v, isInt := parseInt(count); {
-	case !isInt:
-		n.fail(notInteger)
-	case v < -maxSize/64 || v > maxSize/64:
-		n.fail("ERR value is out of range")
-	default:
-		return true
+func (c call) checkSample() string {
+	if len(c.args) == 2 {
+		return ""
 	}
-	return false
+	switch v, isInt := parseInt(c.args[2]); {
+	case !isInt:
+		return notInteger
+	case v < -maxSize/64 || v > maxSize/64:
+		return "ERR value is out of range"
+	}
+	return ""
 }
 
 // spelled replaces empty scores by "0", as C's strtod parses them.
