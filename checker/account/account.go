@@ -148,19 +148,19 @@ type Assumption struct {
 // Premise is something that leases rely on.
 type Premise string
 
-// The premises of leases. premiseWords has their sentences.
-const (
-	ClientStops   Premise = "client-stops"
-	CountsRight   Premise = "counts-right"
-	ClientLives   Premise = "client-lives"
-	ClientRenews  Premise = "client-renews"
-	WorkEnds      Premise = "work-ends"
-	ClientReturns Premise = "client-returns"
-	InTime        Premise = "in-time"
-	Answered      Premise = "answered"
-	NodeKeeps     Premise = "node-keeps"
-	ReplicaHas    Premise = "replica-has"
-	OnePrimary    Premise = "one-primary"
-	ClocksAgree   Premise = "clocks-agree"
-	ReadingFresh  Premise = "reading-fresh"
+// The premises of leases.
+var (
+	ClientStops   = premise("client-stops", "a client stops when its lease ends")
+	CountsRight   = premise("counts-right", "a client does not claim more than its lease")
+	ClientLives   = premise("client-lives", "a client lives to give back what it holds")
+	ClientRenews  = premise("client-renews", "a client is there to renew its lease")
+	WorkEnds      = premise("work-ends", "a client comes back from its work")
+	ClientReturns = premise("client-returns", "a client gives back what it holds before its lease ends")
+	InTime        = premise("in-time", "a message arrives or is lost within the lease")
+	Answered      = premise("answered", "every message arrives and is answered")
+	NodeKeeps     = premise("node-keeps", "a node keeps what it acknowledged")
+	ReplicaHas    = premise("replica-has", "a replica has what its primary acknowledged")
+	OnePrimary    = premise("one-primary", "there is one primary at a time")
+	ClocksAgree   = premise("clocks-agree", "clocks agree")
+	ReadingFresh  = premise("reading-fresh", "a time that a client read from its clock is still right when the client uses it")
 )

@@ -3,7 +3,6 @@ package account
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -53,14 +52,23 @@ func (s Style) Broken(a *Assumption) string {
 // Say returns the sentence of a single fact, which belongs to no account.
 func (s Style) Say(f Fact) string { return s.say(lockAccount{Account: Account{Fact: f}}) }
 
-// words holds the sentences of all facts. The table blanks fills in the names in braces.
-var words = func() map[What]string {
-	all := maps.Clone(whatWords)
-	maps.Copy(all, whyWords)
-	maps.Copy(all, butWords)
-	maps.Copy(all, reasonWords)
-	return all
-}()
+// words has the sentence of each kind of fact. The table blanks fills in the names in braces.
+var words = map[What]string{}
+
+// fact adds a kind of fact with its sentence to words.
+func fact(kind What, sentence string) What {
+	words[kind] = sentence
+	return kind
+}
+
+// premiseWords has each premise as a clause.
+var premiseWords = map[Premise]string{}
+
+// premise adds a premise with its clause to premiseWords.
+func premise(name Premise, clause string) Premise {
+	premiseWords[name] = clause
+	return name
+}
 
 func (s Style) say(a lockAccount) string {
 	var said strings.Builder
