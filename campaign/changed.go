@@ -1,61 +1,26 @@
 package campaign
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// widen runs the named schedules that the corpus left out of recipes whose trials of the corpus have other
-// histories under a fault than when it was made: what has changed may show only in other trials. A shard runs only
-// some of the corpus' trials, and leaves them out.
-func (r *run) widen(ctx context.Context, cells []plannedCell) error {
-	if ctx.Err() != nil || r.planner.corpus == nil || r.Config.Shard.Part() {
-		return nil
+// widen returns the named trials that the corpus left out of recipes whose trials of the corpus have other histories
+// under a fault than when it was made: what has changed may show only in other trials. A shard runs only some of the
+// corpus' trials, and leaves them out.
+func (r *run) widen(cells []plannedCell) ([]job, error) {
+	if r.Config.Shard.Part() {
+		return nil, nil
 	}
-	jobs, err := r.planner.rest(cells, r.changed)
-	if err != nil || len(jobs) == 0 {
-		return err
-	}
-	r.info.Plan = planned(cells)
-	if err := r.saveInfo(); err != nil {
-		return err
-	}
-	r.progress.Total += len(jobs)
-	r.runAll(ctx, r.sampling(len(jobs)).mark(jobs))
-	return nil
-}
-
-// rest returns the named trials that the corpus left out of the cells of these recipes, and counts them as those
-// that run.
-func (p *planner) rest(cells []plannedCell, recipes []string) ([]job, error) {
 	var lists [][]trial.Spec
 	for i := range cells {
-		c := &cells[i]
-		if c.skipped == 0 || !slices.Contains(recipes, c.recipe.ID) {
-			continue
+		if c := &cells[i]; slices.Contains(r.changed, c.recipe.ID) {
+			lists = append(lists, c.left)
+			c.named, c.unlisted, c.left = c.named+len(c.left), c.unlisted+len(c.left), nil
 		}
-		before := *c
-		chosen, err := p.named(&before)
-		if err != nil {
-			return nil, err
-		}
-		ran := map[corpus.Key]bool{}
-		for _, s := range slices.Concat(chosen...) {
-			ran[corpus.KeyOf(s)] = true
-		}
-		all, err := p.allNamed(*c)
-		if err != nil {
-			return nil, err
-		}
-		for _, specs := range all {
-			lists = append(lists, slices.DeleteFunc(specs, func(s trial.Spec) bool { return ran[corpus.KeyOf(s)] }))
-		}
-		c.named, c.unlisted, c.skipped = c.named+c.skipped, c.unlisted+c.skipped, 0
 	}
 	return inTurn(lists), nil
 }

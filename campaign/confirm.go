@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +27,7 @@ type confirmation struct {
 	plan   []PlannedCell  // of the other campaign
 	trials []trial.Result // of the other campaign, without failed ones, attempts merged (together)
 	sought []Sought
+	rounds int            // rounds of insist so far
 	tried  map[string]int // attempts at each trial in this campaign, by trial.Folder
 }
 
@@ -99,56 +99,23 @@ func (f *confirmation) jobs(p *planner, cells []plannedCell) []job {
 			c.lack = f.plan[j].NotSupported // the probe in the other campaign may have shown this lack
 		}
 	}
-	return f.each(p, cells, func(c plannedCell) []trial.Spec {
-		sought, candidates := f.candidates(c)
+	for _, c := range cells {
+		sought, _ := f.candidates(c)
 		f.sought = append(f.sought, sought...)
-		if len(sought) == 0 {
-			return f.drawn(c, p.config.Trials)
-		}
-		var specs []trial.Spec
-		for _, s := range sought {
-			for _, t := range candidates[s][:min(p.config.Trials, len(candidates[s]))] {
-				specs = append(specs, t.Spec)
-			}
-		}
-		return specs
-	})
+	}
+	return f.more(p, cells, func(Sought) bool { return true }, func(plannedCell) bool { return true }, true)
 }
 
-// more returns the trials of another round. For each sought flaw that the function wanted accepts, it takes
-// up to Config.Trials candidates, those that have run least often first. If again is false, it leaves out
-// candidates that have already run. If no flaw is sought in a cell, and the function idle accepts the cell,
-// it takes the cell's next drawn trials.
+// more returns the trials of a round. For each sought flaw that the function wanted accepts, it takes up to
+// Config.Trials candidates, those that have run least often first. If again is false, it leaves out candidates
+// that have already run. If no flaw is sought in a cell, and the function idle accepts the cell, it takes the
+// cell's next drawn trials. It sorts the jobs, each of a distinct trial, by fault.
 func (f *confirmation) more(p *planner, cells []plannedCell, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) []job {
-	return f.each(p, cells, func(c plannedCell) (specs []trial.Spec) {
-		sought, candidates := f.candidates(c)
-		if len(sought) == 0 && idle(c) {
-			return f.drawn(c, p.config.Trials)
-		}
-		for _, s := range sought {
-			if !wanted(s) {
-				continue
-			}
-			next := slices.DeleteFunc(candidates[s], func(t trial.Result) bool { return !again && f.tried[trial.Folder(t.Spec)] > 0 })
-			slices.SortStableFunc(next, func(a, b trial.Result) int {
-				return cmp.Compare(f.tried[trial.Folder(a.Spec)], f.tried[trial.Folder(b.Spec)])
-			})
-			for _, t := range next[:min(p.config.Trials, len(next))] {
-				specs = append(specs, t.Spec)
-			}
-		}
-		return specs
-	})
-}
-
-// each makes a job of every distinct trial that choose returns for a cell. It sorts the jobs by
-// fault.
-func (f *confirmation) each(p *planner, cells []plannedCell, choose func(plannedCell) []trial.Spec) []job {
 	var jobs []job
 	for i := range cells {
 		c := &cells[i]
 		chosen := map[string]bool{}
-		for _, s := range choose(*c) {
+		for _, s := range f.choose(*c, p.config.Trials, wanted, idle, again) {
 			id := trial.Folder(s)
 			if _, probed := p.seen[pair{c.recipe.ID, s.Workload}]; c.lack != nil || !probed || chosen[id] {
 				continue // not supported, not probed (the failed probe has been reported), or a duplicate
@@ -160,6 +127,27 @@ func (f *confirmation) each(p *planner, cells []plannedCell, choose func(planned
 	}
 	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(a.spec.Fault, b.spec.Fault) })
 	return jobs
+}
+
+// choose returns the trials of a cell in a round (more): up to most for each flaw.
+func (f *confirmation) choose(c plannedCell, most int, wanted func(Sought) bool, idle func(plannedCell) bool, again bool) (specs []trial.Spec) {
+	sought, candidates := f.candidates(c)
+	if len(sought) == 0 && idle(c) {
+		return f.drawn(c, most)
+	}
+	for _, s := range sought {
+		if !wanted(s) {
+			continue
+		}
+		next := slices.DeleteFunc(candidates[s], func(t trial.Result) bool { return !again && f.tried[trial.Folder(t.Spec)] > 0 })
+		slices.SortStableFunc(next, func(a, b trial.Result) int {
+			return cmp.Compare(f.tried[trial.Folder(a.Spec)], f.tried[trial.Folder(b.Spec)])
+		})
+		for _, t := range next[:min(most, len(next))] {
+			specs = append(specs, t.Spec)
+		}
+	}
+	return specs
 }
 
 // next returns the spec with the number of the trial's next attempt (Spec.Attempt), from 0, and counts
@@ -289,31 +277,21 @@ const (
 	lastTries = 4
 )
 
-// insist runs more of the confirmed campaign's trials, for flaws that have not shown and for cells
+// insist returns more of the confirmed campaign's trials, for flaws that have not shown and for cells
 // in which no trial was exercised. On real time it also repeats trials: another attempt at a trial
 // may go differently.
-func (r *run) insist(ctx context.Context, cells []plannedCell) error {
-	if r.planner.confirm == nil {
-		return nil
+func (r *run) insist(cells []plannedCell) ([]job, error) {
+	f := r.planner.confirm
+	if f == nil || f.rounds == tries+lastTries {
+		return nil, nil
 	}
-	for n := range tries + lastTries {
-		h := huntOf(r.info, r.trials)
-		wanted := func(s Sought) bool { return !h.shows(s) }
-		if n >= tries {
-			wanted = func(s Sought) bool { return !h.showsAnywhere(s) || !h.showsSomething(s) }
-		}
-		jobs := r.planner.confirm.more(r.planner, cells, wanted, r.idle, !r.info.Deterministic)
-		if len(jobs) == 0 || ctx.Err() != nil {
-			return nil
-		}
-		r.info.Plan = planned(cells)
-		if err := r.saveInfo(); err != nil {
-			return err
-		}
-		r.progress.Total += len(jobs)
-		r.runAll(ctx, jobs)
+	h := huntOf(r.info, r.trials)
+	wanted := func(s Sought) bool { return !h.shows(s) }
+	if f.rounds >= tries {
+		wanted = func(s Sought) bool { return !h.showsAnywhere(s) || !h.showsSomething(s) }
 	}
-	return nil
+	f.rounds++
+	return f.more(r.planner, cells, wanted, r.idle, !r.info.Deterministic), nil
 }
 
 // unconfirmed returns the sought flaws that did not show in cells that finished. On a deterministic

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,7 +12,7 @@ import (
 // cover sets Covered and LastNew. trials are the cell's stored trials; more counts its further trials.
 func (c *Cell) cover(info Info, trials []trial.Result, more Tally) {
 	inTurn := slices.SortedFunc(slices.Values(trials), func(a, b trial.Result) int {
-		return cmp.Or(a.Spec.Turn().Compare(b.Spec.Turn()), cmp.Compare(a.Spec.Workload, b.Spec.Workload))
+		return orderOf(a.Spec).compare(orderOf(b.Spec))
 	})
 	seen, planned := map[progress.Behaviour]bool{}, 0
 	for _, t := range inTurn {

@@ -13,40 +13,43 @@ import (
 
 // unexpected lists violations that the recipe does not declare for the fault, and violations by the
 // clients' program that its workload does not declare: each once, with the first trial that showed it.
-func unexpected(trials []trial.Result) []Discrepancy {
-	var all []Discrepancy
-	for _, t := range trials {
-		for _, f := range t.Flaws {
-			if f.Kind != "" {
-				continue
-			}
-			s := Discrepancy{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
-			same := func(o Discrepancy) bool {
-				return o.Lock == s.Lock && o.Fault == s.Fault && o.Oracle == s.Oracle && o.Cause == s.Cause
-			}
-			if !slices.ContainsFunc(all, same) {
-				all = append(all, s)
-			}
+func unexpected(trials []trial.Result, programs []ProgramFlaw) []Discrepancy {
+	all := discrepancies(trials, func(t trial.Result) []trial.Flaw { return undeclared(t.Flaws) })
+	for _, p := range programs {
+		if !p.Declared {
+			all = append(all, discrepancy(p.first, trial.Flaw{Oracle: p.Oracle, Cause: p.Cause}))
 		}
 	}
-	all = append(all, undeclaredOfPrograms(trials)...)
 	slices.SortStableFunc(all, compareDiscrepancies)
 	return all
 }
 
 // newFacts lists the flaws that the corpus does not have in their cells: each once, with the first
 // trial that showed it.
-func newFacts(info Info, trials []trial.Result) (all []Discrepancy) {
+func newFacts(info Info, trials []trial.Result) []Discrepancy {
+	return discrepancies(trials, func(t trial.Result) []trial.Flaw { return t.New }, func(d *Discrepancy, t trial.Result) { d.Replay = replay(info, t) })
+}
+
+// discrepancies lists some flaws of the trials, each once in its cell, with the first trial that showed it.
+func discrepancies(trials []trial.Result, some func(trial.Result) []trial.Flaw, with ...func(*Discrepancy, trial.Result)) (all []Discrepancy) {
 	for _, t := range trials {
-		for _, f := range t.New {
-			d := Discrepancy{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir, Replay: replay(info, t)}
-			if !slices.ContainsFunc(all, func(o Discrepancy) bool { return compareDiscrepancies(o, d) == 0 }) {
-				all = append(all, d)
+		for _, f := range some(t) {
+			d := discrepancy(t, f)
+			if slices.ContainsFunc(all, func(o Discrepancy) bool { return compareDiscrepancies(o, d) == 0 }) {
+				continue
 			}
+			for _, add := range with {
+				add(&d, t)
+			}
+			all = append(all, d)
 		}
 	}
 	slices.SortStableFunc(all, compareDiscrepancies)
 	return all
+}
+
+func discrepancy(t trial.Result, f trial.Flaw) Discrepancy {
+	return Discrepancy{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir}
 }
 
 // lostFacts lists the facts of the corpus that did not come out.

@@ -26,7 +26,7 @@ func (s Stored) ShownFlaws() []ShownFlaw {
 	for _, t := range s.Trials {
 		for _, f := range t.Flaws {
 			at := cellFlaw{t.Spec.Lock, t.Spec.Fault, f.Oracle, f.Cause}
-			if was, ok := first[at]; !ok || before(t, was) {
+			if was, ok := first[at]; !ok || orderOf(t.Spec).compare(orderOf(was.Spec)) < 0 {
 				first[at] = t
 			}
 		}
@@ -70,9 +70,4 @@ func Example(shown []ShownFlaw, lock string, f locks.Flaw) (ShownFlaw, bool) {
 		}
 	}
 	return best, found
-}
-
-// before says whether trial t comes before trial u in the order of their cell: see trial.Spec.Turn.
-func before(t, u trial.Result) bool {
-	return cmp.Or(t.Spec.Turn().Compare(u.Spec.Turn()), cmp.Compare(t.Spec.Workload, u.Spec.Workload)) < 0
 }

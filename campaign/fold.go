@@ -59,12 +59,12 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 		m.tally(info, p, trials, unprobed)
 	}
 	m.Interrupted = info.Interrupted || m.Finished < m.Planned
-	m.Unexpected, m.Doubtful = unexpected(trials), doubts(trials)
+	m.Programs = programFlaws(info, trials)
+	m.Unexpected, m.Doubtful = unexpected(trials, m.Programs), doubts(trials)
 	m.New, m.Lost, m.Changed = newFacts(info, trials), lostFacts(trials), changedRecipes(trials)
 	if !m.Shard.Part() { // another shard may show a flaw that this one misses
 		m.Missed = missed(info, trials)
 	}
-	m.Programs = programFlaws(info, trials)
 	return m
 }
 
@@ -99,28 +99,16 @@ func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed
 	m.Finished += min(count(func(s trial.Spec) bool { return !s.Named() && !unprobed[pair{p.Lock, s.Workload}] }), drawn)
 }
 
-// add counts a trial of a campaign with or without a corpus, its flaws and its oracles.
+// add notes a trial of a campaign with or without a corpus, its flaws and its oracles.
 func (c *Cell) add(t trial.Result, corpus bool) {
-	switch {
-	case t.Decided():
-		c.Exercised++
-		// A probe depends on no seed of the campaign, and may be a trial of the corpus.
-		if t.Spec.Named() || t.Spec.DrawnFrom > 0 || t.Probe && corpus {
-			c.Enumerated++
-		}
-	case t.Outcome == trial.Unknown:
-		c.Undecided++
-		if c.UndecidedWhy == "" {
-			c.UndecidedWhy, c.UndecidedDir = why(t), t.Dir
-		}
+	// A probe depends on no seed of the campaign, and may be a trial of the corpus.
+	if t.Decided() && (t.Spec.Named() || t.Spec.DrawnFrom > 0 || t.Probe && corpus) {
+		c.Enumerated++
 	}
-	if t.Violation() {
-		c.Violations++
-		if !t.Exercised() {
-			c.Unstruck++
-		}
+	if t.Outcome == trial.Unknown && c.UndecidedWhy == "" {
+		c.UndecidedWhy, c.UndecidedDir = why(t), t.Dir
 	}
-	c.addFlaws(t.Flaws)
+	c.Flaws = trial.Distinct(append(c.Flaws, t.Flaws...))
 	for _, v := range t.Verdicts {
 		c.Oracles[v.Oracle] = worse(c.Oracles[v.Oracle], string(v.Result))
 	}
@@ -129,7 +117,7 @@ func (c *Cell) add(t trial.Result, corpus bool) {
 // foldCell sums up a cell's trials, which are sorted worst first. The worst trial decides the cell's
 // verdict. If the worst is NotExercised, a trial in which the lock held decides, if there is one.
 func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
-	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Trials: len(trials), Varies: info.varies(p.Lock)}
+	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Varies: info.varies(p.Lock)}
 	switch {
 	case p.NotSupported != nil:
 		c.Verdict, c.Lack, c.Why = trial.NotSupported, p.NotSupported, p.NotSupported.Sentence()
@@ -139,8 +127,15 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	if len(trials) == 0 {
 		return c
 	}
+	all := info.Further.of(p.Lock, p.Fault) // those that are not stored, and then the stored ones
 	for _, t := range trials {
 		c.add(t, info.Config.Corpus)
+		all.count(t)
+	}
+	for _, f := range c.Flaws {
+		if !slices.Contains(c.Causes, f.Cause) {
+			c.Causes = append(c.Causes, f.Cause)
+		}
 	}
 	worst := trials[0]
 	c.Verdict, c.Kind = worst.Outcome, worst.Kind
@@ -154,16 +149,9 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 			c.Verdict = trial.Holds
 		}
 	}
-	for _, t := range trials {
-		if t.Rank() == worst.Rank() {
-			c.Shown++
-		}
-	}
-	more := info.Further.of(p.Lock, p.Fault)
-	c.Trials, c.Exercised, c.Undecided = c.Trials+more.Trials, c.Exercised+more.Exercised, c.Undecided+more.Undecided
-	c.Violations, c.Shown = c.Violations+more.Violations, c.Shown+more.Ranks[worst.Rank()]
-	c.Unstruck += more.Unstruck
-	c.cover(info, trials, more)
+	c.Trials, c.Exercised, c.Undecided = all.Trials, all.Exercised, all.Undecided
+	c.Violations, c.Unstruck, c.Shown = all.Violations, all.Unstruck, all.Ranks[worst.Rank()]
+	c.cover(info, trials, all)
 	c.Why, c.Lack, c.Dir, c.Seed = why(worst), worst.Lack, worst.Dir, worst.Spec.Seed
 	if info.Deterministic && !c.Varies {
 		c.Hash = worst.Hash
@@ -183,25 +171,6 @@ func why(t trial.Result) string {
 		}
 	}
 	return cmp.Or(t.Err, t.Why)
-}
-
-// addFlaws merges flaws into the cell's flaws and causes, worst first.
-func (c *Cell) addFlaws(flaws []trial.Flaw) {
-	for _, f := range flaws {
-		i := slices.IndexFunc(c.Flaws, func(g trial.Flaw) bool { return g.Oracle == f.Oracle && g.Cause == f.Cause })
-		if i < 0 {
-			c.Flaws = append(c.Flaws, f)
-		} else {
-			c.Flaws[i].Forever = c.Flaws[i].Forever || f.Forever
-		}
-	}
-	slices.SortFunc(c.Flaws, trial.CompareFlaws)
-	c.Causes = []string{}
-	for _, f := range c.Flaws {
-		if !slices.Contains(c.Causes, f.Cause) {
-			c.Causes = append(c.Causes, f.Cause)
-		}
-	}
 }
 
 // Words returns the cell's verdict in words for a reader.

@@ -2,9 +2,9 @@ package campaign
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -50,16 +49,19 @@ type Tally struct {
 	LastNew int `json:"lastNew,omitempty"`
 }
 
-// of returns the counts of a cell; the zero Tally if the cell has no further trials.
+// of returns the counts of a cell, which the caller may change; none if the cell has no further trials.
 func (f *Further) of(lock, fault string) Tally {
-	if f == nil {
-		return Tally{}
+	if f == nil || f.index(lock, fault) < 0 {
+		return Tally{Lock: lock, Fault: fault, Ranks: map[int]int{}}
 	}
-	i := slices.IndexFunc(f.Cells, func(c Tally) bool { return c.Lock == lock && c.Fault == fault })
-	if i < 0 {
-		return Tally{}
-	}
-	return f.Cells[i]
+	c := *f.cell(lock, fault)
+	c.Ranks = maps.Clone(c.Ranks)
+	return c
+}
+
+// index returns the index of a cell's tally; -1 = there is none.
+func (f *Further) index(lock, fault string) int {
+	return slices.IndexFunc(f.Cells, func(c Tally) bool { return c.Lock == lock && c.Fault == fault })
 }
 
 // tallied returns the number of further trials that are not stored.
@@ -87,7 +89,7 @@ func (f *Further) Words() string {
 
 // cell returns the tally of a cell. It adds the tally if there is none.
 func (f *Further) cell(lock, fault string) *Tally {
-	i := slices.IndexFunc(f.Cells, func(c Tally) bool { return c.Lock == lock && c.Fault == fault })
+	i := f.index(lock, fault)
 	if i < 0 {
 		i = len(f.Cells)
 		f.Cells = append(f.Cells, Tally{Lock: lock, Fault: fault, Ranks: map[int]int{}})
@@ -95,10 +97,8 @@ func (f *Further) cell(lock, fault string) *Tally {
 	return &f.Cells[i]
 }
 
-// count counts a trial that is not stored.
-func (f *Further) count(t trial.Result) {
-	f.Virtual += t.Virtual
-	c := f.cell(t.Spec.Lock, t.Spec.Fault)
+// count counts a trial.
+func (c *Tally) count(t trial.Result) {
 	c.Trials++
 	c.Ranks[t.Rank()]++
 	switch {
@@ -145,50 +145,47 @@ func (f *Further) sort(plan []PlannedCell) {
 	})
 }
 
-// search draws further trials in rounds until Config.Budget is used up, no cell can be tried, ctx ends
-// or the harness fails. A round has one trial of every cell and workload, except of cells that rest
-// (attention).
-func (r *run) search(ctx context.Context, cells []plannedCell) error {
+// search is the state of the search for what planned trials did not show.
+type search struct {
+	shown   knowledge
+	attends *attention
+	k       int          // number of the next trial of every cell and workload
+	batch   []trial.Done // trials that have ended since the last digest
+}
+
+// further is the source of the trials of Config.Budget: rounds, until the budget is used up or no cell can be tried. A
+// round has one trial of every cell and workload, except of cells that rest (attention).
+func (r *run) further(cells []plannedCell) (jobs []job, err error) {
 	if r.Config.Budget == 0 {
-		return nil
+		return nil, nil
 	}
-	over := r.over
-	if over == nil {
-		deadline := r.started.Add(r.Config.Budget)
-		over = func(int) bool { return !time.Now().Before(deadline) }
-	}
-	r.info.Further = &Further{}
-	shown := knowledge{}
-	for _, t := range r.trials {
-		shown.learn(t)
-	}
-	attends := newAttention(cells, cmp.Or(r.quiet, leastQuiet))
-	for k := r.info.furtherFrom(); ctx.Err() == nil && !r.failed() && r.progress.Failed == 0 && !over(k); {
-		var jobs []job
-		awake := attends.awake()
-		for len(jobs) < leastBatch && ctx.Err() == nil && !over(k) {
-			more, err := r.planner.round(awake, k)
-			if err != nil {
-				return err
-			}
-			if len(more) == 0 { // no probe of these cells finished, or their faults cannot strike
-				attends.giveUp(awake)
-				if awake = attends.awake(); len(awake) == 0 {
-					return nil
-				}
-				continue
-			}
-			jobs = append(jobs, slices.DeleteFunc(more, func(j job) bool { return !r.Config.Shard.has(j.spec) })...)
-			k++
+	if r.search == nil {
+		if deadline := r.started.Add(r.Config.Budget); r.over == nil {
+			r.over = func(int) bool { return !time.Now().Before(deadline) }
 		}
-		r.progress.Total = r.progress.Done + len(jobs)
-		r.digest(r.batch(ctx, jobs, over), shown, attends)
-		r.info.Further.sort(r.info.Plan)
-		if err := r.saveInfo(); err != nil {
-			return err
+		r.info.Further = &Further{}
+		r.search = &search{shown: knowledge{}, attends: newAttention(cells, cmp.Or(r.quiet, leastQuiet)), k: r.info.furtherFrom()}
+		for _, t := range r.trials {
+			r.search.shown.learn(t)
 		}
 	}
-	return nil
+	r.digest()
+	s := r.search
+	awake := s.attends.awake()
+	for len(jobs) < leastBatch && len(awake) > 0 && r.progress.Failed == 0 && !r.over(s.k) {
+		more, err := r.planner.round(awake, s.k)
+		if err != nil {
+			return nil, err
+		}
+		if len(more) == 0 { // no probe of these cells finished, or their faults cannot strike
+			s.attends.giveUp(awake)
+			awake = s.attends.awake()
+			continue
+		}
+		jobs = append(jobs, slices.DeleteFunc(more, func(j job) bool { return !r.Config.Shard.has(j.spec) })...)
+		s.k++
+	}
+	return jobs, nil
 }
 
 // furtherFrom returns the number of the first further trial of every cell and workload: planned trials
@@ -258,65 +255,45 @@ func (a *attention) awake() []plannedCell {
 // that a killed campaign loses few, but large enough to keep all workers busy.
 const leastBatch = 200
 
-// batch runs jobs until ctx ends or over returns true. It returns the finished trials in the order
-// of orderOf.
-func (r *run) batch(ctx context.Context, jobs []job, over func(k int) bool) (all []trial.Done) {
-	each(ctx, jobs, r.Config.Parallel, func(_ int, j job) {
-		if over(j.spec.Trial) || r.failed() {
-			return
-		}
-		d, err := r.workers.Run(r.under, trial.Task{Spec: j.spec, Folder: r.folder(j.spec), Compress: true, Enough: r.enough(j.spec)}, nil)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		var left *testbed.TeardownError
-		switch {
-		case r.under.Err() != nil && !errors.As(err, &left): // the trial was interrupted
-		case err != nil:
-			r.fail(err)
-		default:
-			d.Trial.Spec, d.Trial.Acquires = j.spec, d.Acquires
-			all = append(all, d)
-			r.advance(d.Trial)
-		}
-	})
-	slices.SortFunc(all, func(a, b trial.Done) int {
-		return orderOf(a.Trial.Spec).compare(orderOf(b.Trial.Spec))
-	})
-	return all
-}
-
-// digest stores the trials that show something new, and counts the others.
-func (r *run) digest(done []trial.Done, shown knowledge, attends *attention) {
+// digest goes through the trials that have ended, in the order of orderOf. It stores those that show something new,
+// and counts the others.
+func (r *run) digest() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := r.info.Further
+	if r.search == nil {
+		return
+	}
+	f, done := r.info.Further, r.search.batch
+	r.search.batch = nil
+	slices.SortFunc(done, func(a, b trial.Done) int { return orderOf(a.Trial.Spec).compare(orderOf(b.Trial.Spec)) })
 	for _, d := range done {
 		t := d.Trial
 		r.planner.corpus.compare(&t)
 		f.Trials++
 		f.Rounds = max(f.Rounds, t.Spec.Trial-r.info.furtherFrom()+1)
-		news, flaw, behaviour := shown.learn(t)
+		news, flaw, behaviour := r.search.shown.learn(t)
 		if flaw {
 			f.LastNewFlaw = f.Trials
 		}
-		attends.saw(t, behaviour)
+		r.search.attends.saw(t, behaviour)
 		c := f.cell(t.Spec.Lock, t.Spec.Fault)
 		if c.Ran++; behaviour {
 			c.LastNew = c.Ran
 		}
-		if d.Kept && news && (r.Config.Keep || t.Outcome == trial.Unknown || t.Violation() && !r.shownBefore(t)) {
-			t.Dir = trial.Folder(t.Spec)
-		} else if d.Kept {
-			if err := trial.RemoveFolder(r.folder(t.Spec)); err != nil {
-				r.fail(err)
-			}
+		switch {
+		case d.Kept && news:
+			r.place(&t, false)
+		case d.Kept:
+			r.remove(r.folder(t.Spec))
 		}
 		if news {
 			r.keep(r.under, t)
 		} else {
-			f.count(t)
+			f.Virtual += t.Virtual
+			c.count(t)
 		}
 	}
+	f.sort(r.info.Plan)
 }
 
 // round returns trial number k of every cell and workload in which the fault can strike. It leaves
@@ -334,7 +311,7 @@ func (p *planner) round(cells []plannedCell, k int) ([]job, error) {
 			case err != nil:
 				return nil, err
 			default:
-				jobs = append(jobs, job{spec: s})
+				jobs = append(jobs, job{spec: s, further: true})
 			}
 		}
 	}

@@ -198,13 +198,13 @@ func (p *planner) selected(c *plannedCell, lists [][]trial.Spec) ([][]trial.Spec
 		lists[i] = kept
 	}
 	if !cell.violated {
-		c.skipped = len(others)
+		c.left = others
 		return lists, nil
 	}
 	r := rand.New(rand.NewPCG(seedOf(p.config.Seed, c.recipe.ID, c.fault.Name, "", "named"), 0))
 	r.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	n := min(otherNamed, len(others))
-	c.skipped, c.unlisted = len(others)-n, n
+	c.left, c.unlisted = others[n:], n
 	return append(lists, others[:n]), nil
 }
 

@@ -23,14 +23,14 @@ type plannedCell struct {
 	fault     nemesis.Fault
 	topology  testbed.Topology
 	workloads []string
-	variants  int         // number of variants of the fault's plans, in the workload with the most
-	named     int         // number of named schedules to run, over all workloads
-	unlisted  int         // number of named schedules that the corpus does not have, of those that run
-	skipped   int         // number of named schedules that are left out
-	own       int         // number of trials drawn by the campaign's seed, probes included
-	others    int         // number of drawn trials of the corpus
-	inShard   int         // number of trials in this shard; 0 in a whole campaign
-	lack      *trial.Lack // why the cell is not supported; nil = it is supported
+	variants  int          // number of variants of the fault's plans, in the workload with the most
+	named     int          // number of named schedules to run, over all workloads
+	unlisted  int          // number of named schedules that the corpus does not have, of those that run
+	left      []trial.Spec // named trials that the corpus leaves out
+	own       int          // number of trials drawn by the campaign's seed, probes included
+	others    int          // number of drawn trials of the corpus
+	inShard   int          // number of trials in this shard; 0 in a whole campaign
+	lack      *trial.Lack  // why the cell is not supported; nil = it is supported
 }
 
 type job struct {
@@ -41,6 +41,8 @@ type job struct {
 	stall   time.Duration
 	// sampled: the trial is repeated at the end, to check that its history is the same.
 	sampled bool
+	// further: the trial is one of Config.Budget.
+	further bool
 }
 
 // pair identifies a probe: each lock has one for each workload.
@@ -327,7 +329,7 @@ func (c *plannedCell) drop(workload string, why error) {
 func planned(cells []plannedCell) []PlannedCell {
 	var all []PlannedCell
 	for _, c := range cells {
-		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, Unlisted: c.unlisted, Skipped: c.skipped, Drawn: c.own, Corpus: c.others, InShard: c.inShard, NotSupported: c.lack})
+		all = append(all, PlannedCell{Lock: c.recipe.ID, Fault: c.fault.Name, Workloads: c.workloads, Variants: c.variants, Named: c.named, Unlisted: c.unlisted, Skipped: len(c.left), Drawn: c.own, Corpus: c.others, InShard: c.inShard, NotSupported: c.lack})
 	}
 	return all
 }

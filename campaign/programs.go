@@ -28,7 +28,8 @@ type ProgramFlaw struct {
 	Trials int `json:"trials"`
 	Locks  int `json:"locks"`
 	// Replay is the command line that repeats the first trial that showed the flaw.
-	Replay string `json:"replay"`
+	Replay string       `json:"replay"`
+	first  trial.Result // that showed the flaw
 }
 
 // Words returns the flaw in one sentence.
@@ -57,7 +58,7 @@ func programFlaws(info Info, trials []trial.Result) []ProgramFlaw {
 				i = len(all)
 				all = append(all, ProgramFlaw{
 					Workload: t.Spec.Workload, Oracle: f.Oracle, Cause: f.Cause,
-					Declared: is, Why: declared.Why, Source: declared.Source, Replay: replay(info, t),
+					Declared: is, Why: declared.Why, Source: declared.Source, Replay: replay(info, t), first: t,
 				})
 				recipes = append(recipes, map[string]bool{})
 			}
@@ -71,24 +72,6 @@ func programFlaws(info Info, trials []trial.Result) []ProgramFlaw {
 	slices.SortStableFunc(all, func(a, b ProgramFlaw) int {
 		return cmp.Or(cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Oracle, b.Oracle), cmp.Compare(a.Cause, b.Cause))
 	})
-	return all
-}
-
-// undeclaredOfPrograms lists the flaws of programs that their workloads do not declare, each
-// once, with the first trial that showed it.
-func undeclaredOfPrograms(trials []trial.Result) (all []Discrepancy) {
-	told := map[[3]string]bool{}
-	for _, t := range trials {
-		body, _ := workloads.ByName(t.Spec.Workload)
-		for _, f := range t.OfProgram() {
-			key := [3]string{t.Spec.Workload, f.Oracle, f.Cause}
-			if _, declared := body.Declares(f.Oracle, f.Cause); declared || told[key] {
-				continue
-			}
-			told[key] = true
-			all = append(all, Discrepancy{Lock: t.Spec.Lock, Fault: t.Spec.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: t.Dir})
-		}
-	}
 	return all
 }
 

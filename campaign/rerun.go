@@ -79,9 +79,7 @@ func (r *run) begin(j job) {
 	if before, ok := r.replaced[at]; ok {
 		before.Dir = ""
 		r.replaced[at] = before
-		if err := trial.RemoveFolder(r.folder(j.spec)); err != nil {
-			r.fail(err)
-		}
+		r.remove(r.folder(j.spec))
 	}
 }
 
@@ -94,9 +92,7 @@ func (r *run) replaces(j job, d *trial.Done, t *trial.Result) {
 	switch {
 	case ok && t.Err != "" && before.Err == "":
 		*t, d.Kept = before, false
-		if err := trial.RemoveFolder(r.folder(j.spec)); err != nil {
-			r.fail(err)
-		}
+		r.remove(r.folder(j.spec))
 	case j.earlier > 0 && t.Spoilt && t.Outcome == trial.Holds:
 		t.Outcome, t.Why = trial.Unknown, "every run was disturbed by a stall of the machine, or by an election that no fault caused"
 	}

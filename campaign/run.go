@@ -45,8 +45,8 @@ type Campaign struct {
 	// Stop interrupts the campaign when it is closed: no more trials start, and running trials finish;
 	// nil = never.
 	Stop <-chan struct{}
-	// over says whether Config.Budget is used up before drawn trial number k; nil = use the clock.
-	// Only tests set it.
+	// over says whether Config.Budget is used up before drawn trial number k. Only tests set it; else Run does, and
+	// uses the clock.
 	over func(k int) bool
 	// quiet replaces leastQuiet; 0 = it does not. Only tests set it.
 	quiet int
@@ -150,6 +150,7 @@ type run struct {
 	sample   []trial.Result          // trials to be repeated at the end
 	changed  []string                // recipes with trials that have other histories than the corpus says
 	shown    shown
+	search   *search // the search for further trials; nil = it has not begun
 	progress Progress
 	err      error // the first error of the store, a worker or the sink
 }
@@ -204,31 +205,50 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 		return errors.Join(err, r.store.discard())
 	}
 	jobs = r.Config.Shard.share(probes, jobs, cells)
+	r.info.Plan, r.info.Sought = planned(cells), r.planner.sought()
 	// Publish only now: until the probes have run, the older campaign in latest shows more.
 	if err := r.store.publish(); err != nil {
 		return err
 	}
-	r.info.Plan, r.info.Sought = planned(cells), r.planner.sought()
-	if err := r.saveInfo(); err != nil {
-		return err
+	first := func([]plannedCell) (now []job, err error) {
+		now, jobs = jobs, nil
+		return now, nil
 	}
-	r.progress.Total = r.progress.Done + len(jobs)
-	r.runAll(ctx, r.sampling(r.progress.Total).mark(jobs))
-	if err := r.widen(ctx, cells); err != nil {
-		return err
-	}
-	if err := r.insist(ctx, cells); err != nil {
+	if err := r.exhaust(ctx, cells, first, r.widen, r.insist); err != nil {
 		return err
 	}
 	r.repeat(ctx)
-	if err := r.store.flush(); err != nil {
+	if err := r.exhaust(ctx, cells, r.further); err != nil {
 		return err
 	}
-	if err := r.search(ctx, cells); err != nil {
-		return err
-	}
+	r.digest()
 	r.shrink(ctx)
 	return r.finish(ctx)
+}
+
+// source returns the trials that run next, after what the earlier ones showed; none if it is exhausted.
+type source func(cells []plannedCell) ([]job, error)
+
+// exhaust runs the trials of each source in turn, until ctx ends or the campaign fails.
+func (r *run) exhaust(ctx context.Context, cells []plannedCell, sources ...source) error {
+	for _, next := range sources {
+		for ctx.Err() == nil && !r.failed() {
+			jobs, err := next(cells)
+			if err != nil {
+				return err
+			}
+			if len(jobs) == 0 {
+				break
+			}
+			r.info.Plan = planned(cells)
+			if err := r.saveInfo(); err != nil {
+				return err
+			}
+			r.progress.Total = r.progress.Done + len(jobs)
+			r.runAll(ctx, r.sampling(r.progress.Total).mark(jobs))
+		}
+	}
+	return nil
 }
 
 // saveInfo writes campaign.json. Before that, it flushes the list of trials: campaign.json must not
@@ -260,9 +280,13 @@ func (r *run) failed() bool {
 // aside for a rerun. Only the end of r.under interrupts the trial.
 func (r *run) trial(j job) {
 	ctx := r.under
+	if j.further && r.over(j.spec.Trial) {
+		return
+	}
 	r.begin(j)
 	d, err := r.workers.Run(ctx, trial.Task{
-		Spec: j.spec, Folder: r.folder(j.spec), Keep: r.Config.Keep || j.sampled || r.planner.corpus.headline(j.spec), Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec), Operations: r.operations,
+		Spec: j.spec, Folder: r.folder(j.spec), Keep: !j.further && (r.Config.Keep || j.sampled || r.planner.corpus.headline(j.spec)),
+		Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec), Operations: r.operations,
 	}, nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -307,15 +331,16 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
 	t.Spec, t.Stall, t.Acquires = j.spec, max(t.Stall, j.stall), d.Acquires
 	t.Operations = d.Operations
+	if j.further { // digest stores it, or counts it
+		d.Trial = t
+		r.search.batch = append(r.search.batch, d)
+		r.advance(t)
+		return
+	}
 	r.replaces(j, &d, &t)
 	r.planner.corpus.compare(&t)
-	if d.Kept && (r.Config.Keep || t.Violation() && (t.Headline || !r.shownBefore(t)) || t.Outcome == trial.Unknown) {
-		t.Dir = trial.Folder(j.spec)
-	}
-	if d.Kept && t.Dir == "" && !j.sampled { // another trial, which has ended meanwhile, shows the same flaws
-		if err := trial.RemoveFolder(r.folder(j.spec)); err != nil {
-			r.fail(err)
-		}
+	if d.Kept {
+		r.place(&t, j.sampled)
 	}
 	if j.probe && t.Err == "" {
 		r.planner.seen[pair{t.Spec.Lock, t.Spec.Workload}] = d.Seen
@@ -331,6 +356,23 @@ func (r *run) take(ctx context.Context, j job, d trial.Done) {
 		r.sample = append(r.sample, t)
 	}
 	r.record(ctx, t)
+}
+
+// place sets the folder of a trial whose evidence was kept. If the evidence is not needed, because another
+// trial, which has ended meanwhile, shows the same flaws, place removes it, unless spared. The caller holds mu.
+func (r *run) place(t *trial.Result, spared bool) {
+	if r.Config.Keep || t.Violation() && (t.Headline || !r.shownBefore(*t)) || t.Outcome == trial.Unknown {
+		t.Dir = trial.Folder(t.Spec)
+	} else if !spared {
+		r.remove(r.folder(t.Spec))
+	}
+}
+
+// remove removes the folder of a trial. The caller holds mu.
+func (r *run) remove(folder string) {
+	if err := trial.RemoveFolder(folder); err != nil {
+		r.fail(err)
+	}
 }
 
 // record stores a judged trial and reports it to the sink and Progress. The caller holds

@@ -34,7 +34,7 @@ func (r *run) sampling(trials int) *sampling {
 // many cells.
 func (s *sampling) mark(jobs []job) []job {
 	for i := range jobs {
-		jobs[i].sampled = s.every > 0 && s.passed%s.every == 0
+		jobs[i].sampled = !jobs[i].further && s.every > 0 && s.passed%s.every == 0
 		s.passed++
 	}
 	return jobs
@@ -72,9 +72,7 @@ func (r *run) repeat(ctx context.Context) {
 	for i, t := range r.sample {
 		keep := r.repeated(ctx, t, again[i])
 		if t.Dir == "" && !keep {
-			if err := trial.RemoveFolder(r.folder(t.Spec)); err != nil {
-				r.fail(err)
-			}
+			r.remove(r.folder(t.Spec))
 		}
 	}
 }
@@ -100,9 +98,7 @@ func (r *run) repeated(ctx context.Context, t trial.Result, again repetition) (k
 		r.fail(fmt.Errorf("%s of %s under %s (%s) %w: run again it differs first in %s: compare %s and %s",
 			v.Trial, v.Lock, v.Fault, v.Workload, errDiffers, v.Difference, r.folder(t.Spec), filepath.Base(v.Again)))
 	case r.info.varies(t.Spec.Lock): // the lock is already marked
-		if err := trial.RemoveFolder(r.folder(t.Spec) + againSuffix); err != nil {
-			r.fail(err)
-		}
+		r.remove(r.folder(t.Spec) + againSuffix)
 		return false
 	default:
 		r.info.Varying = append(r.info.Varying, v)

@@ -92,16 +92,22 @@ func Choose(all []Candidate) List {
 	}
 	var chosen List
 	for _, lock := range locks {
-		cover := cover{known: map[fact]bool{}}
+		var taken []offer
+		known := map[fact]bool{}
 		for _, drawn := range []bool{false, true} {
+			var offers []offer
+			var lessons []*lesson
 			for _, i := range byLock[lock] {
 				if c := all[i]; (c.Line.Seed > 0) == drawn {
-					cover.left = append(cover.left, offer{c, c.facts(worst)})
+					offers = append(offers, offer{c, c.facts(worst)})
+					lessons = append(lessons, &lesson{facts: c.facts(worst), cost: c.Cost})
 				}
 			}
-			cover.run()
+			for _, i := range cheapest(lessons, known) {
+				taken = append(taken, offers[i])
+			}
 		}
-		chosen = append(chosen, cover.pruned()...)
+		chosen = append(chosen, pruned(taken)...)
 	}
 	chosen.Sort()
 	return chosen
@@ -117,57 +123,19 @@ type offer struct {
 	facts []fact
 }
 
-// cover chooses among offers until they show no new fact.
-type cover struct {
-	known map[fact]bool
-	left  []offer
-	taken []offer
-}
-
-// run takes the offer with the most new facts for its cost, again and again.
-func (c *cover) run() {
-	for {
-		best, most := -1, 0.0
-		live := c.left[:0]
-		for _, o := range c.left {
-			n := 0
-			for _, f := range o.facts {
-				if !c.known[f] {
-					n++
-				}
-			}
-			if n == 0 {
-				continue
-			}
-			live = append(live, o)
-			if worth := float64(n) / float64(o.Cost); worth > most {
-				best, most = len(live)-1, worth
-			}
-		}
-		c.left = live
-		if best < 0 {
-			return
-		}
-		for _, f := range live[best].facts {
-			c.known[f] = true
-		}
-		c.taken = append(c.taken, live[best])
-	}
-}
-
 // pruned returns the lines of the taken offers, without those all of whose facts others show too.
-func (c *cover) pruned() (lines List) {
+func pruned(taken []offer) (lines List) {
 	count := map[fact]int{}
-	for _, o := range c.taken {
+	for _, o := range taken {
 		for _, f := range o.facts {
 			count[f]++
 		}
 	}
 	// The most expensive is left out first.
-	slices.SortStableFunc(c.taken, func(a, b offer) int { return cmp.Compare(b.Cost, a.Cost) })
+	slices.SortStableFunc(taken, func(a, b offer) int { return cmp.Compare(b.Cost, a.Cost) })
 	owner := map[fact]bool{}
 	var kept []offer
-	for _, o := range c.taken {
+	for _, o := range taken {
 		if !slices.ContainsFunc(o.facts, func(f fact) bool { return count[f] == 1 }) {
 			for _, f := range o.facts {
 				count[f]--

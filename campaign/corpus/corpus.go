@@ -7,7 +7,6 @@
 package corpus
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"embed"
@@ -112,24 +111,38 @@ func Read(dir fs.FS) (List, error) {
 		if err != nil {
 			return nil, input.Errorf("corpus: %w", err)
 		}
-		lines := bufio.NewScanner(bytes.NewReader(text))
-		lines.Buffer(nil, len(text)+1)
-		for n := 1; lines.Scan(); n++ {
-			l := Line{at: fmt.Sprintf("%s:%d", path.Base(name), n)}
-			if err := l.parse(lines.Bytes()); err != nil {
-				return nil, err
+		err = eachLine(path.Base(name), text, func(at string, text []byte) error {
+			l := Line{at: at}
+			if err := l.parse(text); err != nil {
+				return err
 			}
 			if list := strings.TrimSuffix(path.Base(name), ".jsonl"); l.Lock != list {
-				return nil, input.Errorf("corpus %s: a trial of %s in the list of %s", l.at, l.Lock, list)
+				return input.Errorf("corpus %s: a trial of %s in the list of %s", l.at, l.Lock, list)
 			}
 			if first, twice := seen[l.Key()]; twice {
-				return nil, input.Errorf("corpus %s: %s is already in %s: expected each trial once; "+anew, l.at, l.Title(), first, l.Lock)
+				return input.Errorf("corpus %s: %s is already in %s: expected each trial once; "+anew, l.at, l.Title(), first, l.Lock)
 			}
 			seen[l.Key()] = l.at
 			all = append(all, l)
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// eachLine calls do for each line of a file, and its place, until do fails.
+func eachLine(file string, text []byte, do func(at string, text []byte) error) error {
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if err := do(fmt.Sprintf("%s:%d", file, n), line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parse decodes one line of a file.

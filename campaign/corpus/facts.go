@@ -89,21 +89,3 @@ func isBroken(fact string) bool  { return strings.Contains(fact, brokenInfix) }
 func IsFlaw(fact string) bool {
 	return !isOutcome(fact) && !isBroken(fact) && strings.Contains(fact, " by ") && !strings.HasPrefix(fact, "program: ")
 }
-
-// CauseOf returns the cause that a fact is about; "" if it is about none.
-func CauseOf(fact string) string {
-	_, text, ok := strings.Cut(fact, " by ")
-	if !ok {
-		return ""
-	}
-	if i := strings.IndexAny(text, ",:"); i >= 0 {
-		text = text[:i]
-	}
-	return text
-}
-
-// BrokenIn returns the broken assumption (account.Premise) that a fact is about; "" if it is about none.
-func BrokenIn(fact string) string {
-	_, premise, _ := strings.Cut(fact, brokenInfix)
-	return premise
-}

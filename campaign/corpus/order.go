@@ -17,9 +17,8 @@ func (s Schedule) compare(other Schedule) int {
 	return cmp.Or(cmp.Compare(s.Fault, other.Fault), cmp.Compare(s.Workload, other.Workload), cmp.Compare(s.Name, other.Name))
 }
 
-// lesson is what the candidates of one schedule show, over all recipes.
+// lesson is what one or several candidates show.
 type lesson struct {
-	Schedule
 	facts []fact
 	cost  int
 	worth float64 // new facts for its cost; an upper bound until it is reckoned anew
@@ -30,64 +29,64 @@ type lesson struct {
 // depends on the candidates, but not on their order.
 func Order(all []Candidate) []Schedule {
 	index := map[Schedule]*lesson{}
-	var left []*lesson
+	var schedules []Schedule
 	for _, c := range all {
 		if c.Line.Schedule == "" {
 			continue
 		}
 		s := Schedule{c.Line.Fault, c.Line.Workload, c.Line.Schedule}
 		if index[s] == nil {
-			index[s] = &lesson{Schedule: s}
-			left = append(left, index[s])
+			index[s] = &lesson{}
+			schedules = append(schedules, s)
 		}
-		l := index[s]
 		for _, text := range c.Facts {
-			l.facts = append(l.facts, fact{lock: c.Line.Lock, fault: c.Line.Fault, text: text})
+			index[s].facts = append(index[s].facts, fact{lock: c.Line.Lock, fault: c.Line.Fault, text: text})
 		}
-		l.cost += c.Cost
-		l.worth = float64(len(l.facts)) / float64(l.cost)
+		index[s].cost += c.Cost
 	}
-	slices.SortFunc(left, func(a, b *lesson) int { return a.compare(b.Schedule) })
-	known := map[fact]bool{}
+	slices.SortFunc(schedules, Schedule.compare)
+	var lessons []*lesson
+	for _, s := range schedules {
+		lessons = append(lessons, index[s])
+	}
 	var order []Schedule
-	for {
-		best := mostWorth(left, known)
-		if best < 0 {
-			return order
-		}
-		for _, f := range left[best].facts {
-			known[f] = true
-		}
-		order = append(order, left[best].Schedule)
-		left = slices.Delete(left, best, best+1)
+	for _, i := range cheapest(lessons, map[fact]bool{}) {
+		order = append(order, schedules[i])
 	}
+	return order
 }
 
-// mostWorth returns the index of the lesson that is worth most; -1 = none shows anything new. A lesson's worth only
-// falls, so that one whose worth, reckoned anew, is still the highest needs no comparison with what the
-// others are worth now.
-func mostWorth(left []*lesson, known map[fact]bool) int {
+// cheapest returns the indices of lessons, each of which shows the most facts for its cost that neither those before
+// it nor known have, until none shows a new one. It adds their facts to known. A lesson's worth only falls, so that
+// one whose worth, reckoned anew, is still the highest needs no comparison with what the others are worth now.
+func cheapest(all []*lesson, known map[fact]bool) (taken []int) {
+	for _, l := range all {
+		l.worth = float64(len(l.facts)) / float64(l.cost)
+	}
 	for {
 		best := -1
-		for i, l := range left {
-			if l.worth > 0 && (best < 0 || l.worth > left[best].worth) {
+		for i, l := range all {
+			if l.worth > 0 && (best < 0 || l.worth > all[best].worth) {
 				best = i
 			}
 		}
 		if best < 0 {
-			return -1
+			return taken
 		}
-		fresh := 0
-		for _, f := range left[best].facts {
+		l, fresh := all[best], 0
+		for _, f := range l.facts {
 			if !known[f] {
 				fresh++
 			}
 		}
-		worth := float64(fresh) / float64(left[best].cost)
-		if worth == left[best].worth {
-			return best
+		if worth := float64(fresh) / float64(l.cost); worth != l.worth {
+			l.worth = worth
+			continue
 		}
-		left[best].worth = worth
+		for _, f := range l.facts {
+			known[f] = true
+		}
+		taken, l.worth = append(taken, best), 0
 	}
 }
 

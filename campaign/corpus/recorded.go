@@ -1,9 +1,6 @@
 package corpus
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -29,22 +26,24 @@ func ReadRecorded(path string) (all []Recorded, err error) {
 		return nil, input.Errorf("recorded trials: %w", err)
 	}
 	seen := map[string]string{}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, len(text)+1)
-	for n := 1; lines.Scan(); n++ {
-		r := Recorded{Line: Line{at: fmt.Sprintf("%s:%d", path, n)}}
-		if err := decode(lines.Bytes(), &r); err != nil {
-			return nil, input.Errorf("%s: expected a stored trial as a line of JSON: %w", r.at, err)
+	err = eachLine(path, text, func(at string, text []byte) error {
+		r := Recorded{Line: Line{at: at}}
+		if err := decode(text, &r); err != nil {
+			return input.Errorf("%s: expected a stored trial as a line of JSON: %w", at, err)
 		}
 		if r.Folder == "" {
-			return nil, input.Errorf("%s: expected the folder of a stored trial", r.at)
+			return input.Errorf("%s: expected the folder of a stored trial", at)
 		}
 		if first, twice := seen[r.Folder]; twice {
-			return nil, input.Errorf("%s: %s is already in %s: expected each trial once", r.at, r.Folder, first)
+			return input.Errorf("%s: %s is already in %s: expected each trial once", at, r.Folder, first)
 		}
-		seen[r.Folder] = r.at
+		seen[r.Folder] = at
 		r.Folder = filepath.Join(filepath.Dir(path), filepath.FromSlash(r.Folder))
 		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
 }
