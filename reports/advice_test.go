@@ -11,7 +11,6 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -108,8 +107,7 @@ func TestAnswersFollowFromVerdictsAndClaims(t *testing.T) {
 
 func TestNoAnswerPromisesSafety(t *testing.T) {
 	r := sampleResult(t)
-	_, faults := plots.CellAxes(r.Matrix)
-	for _, x := range r.adviceRows(newView(r).Rows, faults) {
+	for _, x := range newView(r, nil).Answers {
 		if text := x.Advice.Label() + " " + x.Advice.Words(); regexp.MustCompile(`(?i)\b(safe|proven|correct)\b`).MatchString(text) {
 			t.Errorf("%s: %s", x.Recipe, text)
 		}
@@ -122,9 +120,8 @@ func TestAnswersAreSortedBestFirst(t *testing.T) {
 		judged("set-nx-px", "delay"), judged("exists-set", "delay", trial.Flaw{Oracle: "exclusion", Cause: "race", Kind: locks.Bug}),
 	}}}
 	r.Matrix.Cells[0].Verdict, r.Matrix.Cells[0].Forever = trial.Blocked, true
-	_, faults := plots.CellAxes(r.Matrix)
 	var got []string
-	for _, x := range r.adviceRows(newView(r).Rows, faults) {
+	for _, x := range newView(r, nil).Answers {
 		got = append(got, x.Recipe)
 	}
 	if want := []string{"set-nx-px", "setnx", "exists-set"}; !slices.Equal(got, want) {

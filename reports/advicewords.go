@@ -194,7 +194,7 @@ type adviceRow struct {
 func (r result) adviceRows(rows []viewRow, faults []string) []adviceRow {
 	worst := worstFirst(rows)
 	place := func(x adviceRow) int {
-		return slices.IndexFunc(worst, func(row viewRow) bool { return row.Recipe == x.Recipe })
+		return slices.Index(worst, x.Recipe)
 	}
 	var out []adviceRow
 	for _, row := range rows {

@@ -88,7 +88,7 @@ func TestPageHasEveryStoryAndPictureOnce(t *testing.T) {
 	all := pageDataOf(t, html)
 	page := string(html)
 	seen := map[int]bool{}
-	for _, recipe := range newView(r).Details {
+	for _, recipe := range newView(r, nil).Details {
 		for _, c := range recipe.Cells {
 			if !c.Told() {
 				continue

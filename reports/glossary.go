@@ -1,56 +1,39 @@
 package reports
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/story"
-	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
-
-// named explains a name in a report, such as that of a fault.
-type named struct {
-	Name, Doc string
-	Color     string // of a fault, "#rrggbb"
-	Mix       bool   // whether the name is a fault that mixes the other faults
-	// Axis and Sizes describe a fault's sweep (nemesis.Fault); "" and nil if it has none.
-	Axis  string
-	Sizes []float64
-	Needs []testbed.Capability // what a fault needs of the testbed
-}
 
 // glossary explains the names in a result, from the registries. Pages are
 // rendered from the glossary and the results alone.
 type glossary struct {
-	Faults  []named
-	Oracles []named
+	Faults  []nemesis.Fault
+	Oracles []checker.Oracle
 	Recipes []locks.Recipe // for their texts, claims and flaws
 }
 
-// registries builds the glossary from this program's registries.
-func registries() glossary {
-	g := glossary{Recipes: locks.All()}
-	for _, f := range nemesis.All() {
-		g.Faults = append(g.Faults, named{Name: f.Name, Doc: f.Doc, Color: f.Color, Mix: f.Mix, Axis: f.Axis(), Sizes: f.Sizes(), Needs: f.Needs})
+// registries returns the glossary of this program's registries.
+func registries() glossary { return glossary{nemesis.All(), checker.Oracles(), locks.All()} }
+
+// fault returns the glossary's entry for a fault; an entry with only the name if there is none.
+func (g glossary) fault(name string) nemesis.Fault {
+	for _, f := range g.Faults {
+		if f.Name == name {
+			return f
+		}
 	}
-	for _, o := range checker.Oracles() {
-		g.Oracles = append(g.Oracles, named{Name: o.Name, Doc: o.Doc})
-	}
-	return g
+	return nemesis.Fault{Name: name}
 }
 
 // faultColor returns a fault's colour in pictures; grey for an unknown fault.
-func (g glossary) faultColor(name string) string {
-	for _, f := range g.Faults {
-		if f.Name == name && f.Color != "" {
-			return f.Color
-		}
-	}
-	return "#8C959F"
-}
+func (g glossary) faultColor(name string) string { return cmp.Or(g.fault(name).Color, "#8C959F") }
 
 func (g glossary) recipe(id string) (locks.Recipe, bool) {
 	for _, r := range g.Recipes {

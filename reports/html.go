@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
@@ -55,28 +54,10 @@ func plural(n int, word string, words ...string) string {
 // dead in a page that was sent without its folder.
 func inFolder(name string) string { return "in the campaign's folder, " + path.Clean(name) }
 
-// pageRow is a recipe's row of the page's matrix, with the recipe's answer.
-type pageRow struct {
-	viewRow
-	Answer advice
-}
-
-// htmlReport returns a campaign as one self-contained page. The recipes stand in the order of the
-// answers, best first.
+// htmlReport returns a campaign as one self-contained page.
 func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
-	v := newView(r)
-	v.Plots, v.NotDrawn = drawn, notDrawn(drawn)
-	_, faults := plots.CellAxes(r.Matrix)
-	answers := r.adviceRows(v.Rows, faults)
-	place := map[string]int{}
-	var rows []pageRow
-	for i, a := range answers {
-		place[a.Recipe] = i
-		at := slices.IndexFunc(v.Rows, func(row viewRow) bool { return row.Recipe == a.Recipe })
-		rows = append(rows, pageRow{v.Rows[at], a.Advice})
-	}
-	slices.SortStableFunc(v.Details, func(a, b recipeDetails) int { return place[a.Recipe] - place[b.Recipe] })
-	told, err := r.evidence(v)
+	content := pageContent{view: newView(r, drawn), UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords}
+	told, err := r.evidence(content.view)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +65,8 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	content := pageContent{
-		view: v, Rows: rows, Project: projectWords(r.Info.Versions), Answers: answers, Alike: alikeRows(answers), TakenIf: r.takenPicks(answers), Tested: r.tested(v), Remedies: told.remedies(),
-		Style: template.CSS(pageStyle + timeline.Style), Script: cdata(timeline.Script + pageScript),
-		Symbols: template.HTML(svg.Defs + string(symbols)), UndecidedAdvice: undecidedAdvice, RenewalWords: renewalWords,
-	}
+	content.Remedies, content.Symbols = told.remedies(), template.HTML(svg.Defs+string(symbols))
+	content.Style, content.Script = template.CSS(pageStyle+timeline.Style), cdata(timeline.Script+pageScript)
 	content.Evidence = " " // the page's size counts what stands around the evidence
 	plain, err := content.write()
 	if err != nil {
@@ -103,12 +81,6 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 // pageContent is the input of the page's template.
 type pageContent struct {
 	view
-	Rows            []pageRow
-	Project         string // the program's project and version
-	Answers         []adviceRow
-	Alike           []alike // the grouped answers, for print
-	TakenIf         []takenPick
-	Tested          []fact
 	Remedies        []sharedText
 	Style           template.CSS
 	Script          template.JS

@@ -140,7 +140,7 @@ func TestRecipesAreComparedInOneWorkload(t *testing.T) {
 func TestSweepsAreNotAmongTheMeasuredTrials(t *testing.T) {
 	swept := measuredTrial(progress.Measures{Waits: 1}, 1)
 	swept.Spec.Size = 1
-	if got := faredIn([]trial.Result{swept}); len(got) > 0 {
+	if got := progressTables([]string{"a"}, []string{"delay"}, []trial.Result{swept}); len(got) > 0 {
 		t.Errorf("%d cells are measured", len(got))
 	}
 }

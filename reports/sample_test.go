@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -16,7 +17,7 @@ import (
 
 // testGlossary replaces the registries, so that golden files depend only on this package.
 var testGlossary = glossary{
-	Faults: []named{
+	Faults: []nemesis.Fault{
 		{Name: "none", Doc: "nothing is disturbed: every violation is the recipe's own", Color: "#9e9e9e"},
 		{Name: "client-crash", Doc: "a client stops for ever at a chosen point; it never releases", Color: "#d32f2f"},
 		{Name: "client-pause", Doc: "a client freezes longer than the lease, then goes on", Color: "#f57c00"},
@@ -36,7 +37,7 @@ var testGlossary = glossary{
 		{Name: "eviction", Doc: "memory pressure makes a node evict its keys", Color: "#3949ab"},
 		{Name: "chaos", Doc: "a mix, drawn from the seed, of the other faults that testbed and topology allow", Color: "#212121"},
 	},
-	Oracles: []named{
+	Oracles: []checker.Oracle{
 		{Name: "exclusion", Doc: "no two believed holds of one lock overlap"},
 		{Name: "liveness", Doc: "waiting clients get in within the recovery time"},
 	},

@@ -14,7 +14,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/plots"
-	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -128,20 +127,7 @@ func (s *sink) latencies() ([]plots.Latency, error) {
 
 // drawPlots draws every plot that has something to show.
 func drawPlots(r result) []plots.Plot {
-	c := plots.Campaign{Matrix: r.Matrix, Trials: r.Trials, TTL: r.Info.Config.TTL, Latency: r.Latency, Sizes: map[string]string{}, Needs: map[string][]testbed.Capability{}}
-	for _, f := range r.Glossary.Faults {
-		c.Sizes[f.Name], c.Needs[f.Name] = f.Axis, f.Needs
-	}
-	return plots.Draw(c)
-}
-
-// notDrawn returns the titles of the plots that were not drawn, each with the data that the plot
-// needs.
-func notDrawn(drawn []plots.Plot) (missing []fact) {
-	for _, m := range plots.NotDrawn(drawn) {
-		missing = append(missing, fact{m.Title, m.Needs})
-	}
-	return missing
+	return plots.Draw(plots.Campaign{Matrix: r.Matrix, Trials: r.Trials, TTL: r.Info.Config.TTL, Latency: r.Latency})
 }
 
 // savePlot writes the plot's files into a directory: SVG and, for some plots, its figures as CSV.

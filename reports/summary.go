@@ -21,19 +21,18 @@ const (
 	mostAnswers = 14_000 // the section "Which lock to use"
 	mostMatrix  = 16_000
 	mostList    = 2_500 // each list of summaryLists
-	mostFact    = 200
+	mostFact    = 1_000
+	mostPath    = 200
 	mostLine    = 2_000 // the campaign's command line
 )
 
 // summaryReport returns a campaign's report in GitHub's Markdown, in at most SummarySize bytes:
 // recipes best first, flaws worst first. It names what it leaves out.
 func summaryReport(r result) []byte {
-	v := newView(r)
-	head := summaryHead(v, r.corpusWords())
-	_, faults := plots.CellAxes(r.Matrix)
-	answers := r.adviceRows(v.Rows, faults)
-	sections := append([]boundedSection{summaryAnswers(r, answers), summaryMatrix(v, answers), r.undeclaredSection(v)}, summaryLists(v)...)
-	sections = append(sections, flawSection(r.worstFlaws(worstFirst(v.Rows))))
+	v := newView(r, nil)
+	head := summaryHead(v)
+	sections := append([]boundedSection{summaryAnswers(v), summaryMatrix(v), r.undeclaredSection(v)}, summaryLists(v)...)
+	sections = append(sections, flawSection(r.worstFlaws(v.worst)))
 	tail := fmt.Sprintf("\nEvery story, with its timeline: [%s](%s).\n", HTMLFile, HTMLFile)
 	return []byte(head + boundedPage(SummarySize-len(head)-len(tail), sections) + tail)
 }
@@ -41,7 +40,7 @@ func summaryReport(r result) []byte {
 // storeOf returns the campaign's directory, quoted for a shell; "DIR" if it is very long or
 // unknown.
 func storeOf(v view) string {
-	if name := wording.Quote(v.Store); v.Store != "" && len(name) <= mostFact {
+	if name := wording.Quote(v.Store); v.Store != "" && len(name) <= mostPath {
 		return name
 	}
 	return "DIR"
@@ -57,32 +56,17 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len(cut)], "") + cut
 }
 
-func summaryHead(v view, corpus string) string {
+func summaryHead(v view) string {
 	var b strings.Builder
 	b.WriteString("# Lockstorm report\n\n")
 	if v.Interrupted != "" {
 		fmt.Fprintf(&b, "**%s**\n\n", wording.Sentence(v.Interrupted))
 	}
 	fmt.Fprintf(&b, "```\n%s\n```\n\n", clip(v.Command, mostLine))
-	facts := append([]fact{{"seed", v.Seed}, {"testbed", v.Testbed}}, v.Setup...)
-	if v.Started != "" {
-		facts = append(facts, fact{"started", v.Started})
+	for _, f := range v.Tested {
+		fmt.Fprintf(&b, "- %s: %s\n", f.Label, clip(wording.Escape(f.Value), mostFact))
 	}
-	facts = append(facts, v.Versions...)
-	for i := range facts {
-		facts[i].Value = clip(facts[i].Value, mostFact)
-	}
-	writeFacts(&b, facts)
-	fmt.Fprintf(&b, "%d trials, %d with a violation.\n\n", v.TrialCount, v.ViolationCount)
-	if corpus != "" {
-		fmt.Fprintf(&b, "%s\n\n", clip(wording.Escape(wording.Sentence(corpus)), mostLine))
-	}
-	if v.Stalls != "" {
-		fmt.Fprintf(&b, "%s\n\n", wording.Sentence(v.Stalls))
-	}
-	if v.ShrunkCount != "" {
-		fmt.Fprintf(&b, "Shrunk: %s.\n\n", clip(wording.Escape(v.ShrunkCount), mostLine))
-	}
+	b.WriteString("\nCells by verdict:\n\n")
 	for _, t := range v.Tally {
 		fmt.Fprintf(&b, "- %s: %d %s\n", t.Words, t.Count, wording.Plural(t.Count, "cell"))
 	}
@@ -90,35 +74,25 @@ func summaryHead(v view, corpus string) string {
 	return b.String()
 }
 
-func writeFacts(b *strings.Builder, facts []fact) {
-	for i, f := range facts {
-		if i > 0 {
-			b.WriteString(" · ")
-		}
-		b.WriteString(f.Label + " " + wording.Escape(f.Value))
-	}
-	b.WriteString("\n\n")
-}
-
 // summaryAnswers says for each recipe whether to use it, best first.
-func summaryAnswers(r result, rows []adviceRow) boundedSection {
+func summaryAnswers(v view) boundedSection {
 	s := boundedSection{Head: "## Which lock to use\n\n", Most: mostAnswers, Rest: func(n int) string {
 		return fmt.Sprintf("- %d more %s: [%s](%s#answers)\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
 	}}
-	for i, row := range rows {
+	for i, row := range v.Answers {
 		text := fmt.Sprintf("- `%s`: **%s** %s\n", row.Recipe, row.Advice.Label(), row.Advice.Words())
-		if i == len(rows)-1 {
-			text += r.untriedWords(rows) + "\n"
+		if i == len(v.Answers)-1 {
+			text += v.untriedWords() + "\n"
 		}
 		s.Items = append(s.Items, boundedItem{Whole: text})
 	}
 	return s
 }
 
-// untriedWords names those of takenPicks that the campaign did not run; "" if there are none.
-func (r result) untriedWords(rows []adviceRow) string {
+// untriedWords names those of TakenIf that the campaign did not run; "" if there are none.
+func (v view) untriedWords() string {
 	var absent []locks.Pick
-	for _, p := range r.takenPicks(rows) {
+	for _, p := range v.TakenIf {
 		if p.Untried {
 			absent = append(absent, p.Pick)
 		}
@@ -130,7 +104,7 @@ func (r result) untriedWords(rows []adviceRow) string {
 }
 
 // summaryMatrix returns the matrix without links, in the order of the answers.
-func summaryMatrix(v view, answers []adviceRow) boundedSection {
+func summaryMatrix(v view) boundedSection {
 	s := boundedSection{Head: "## Matrix\n\nRecipes come best first, in the order of the answers above.\n\n| recipe |", Most: mostMatrix, Rest: func(n int) string {
 		return fmt.Sprintf("\n%d more %s: [%s](%s#matrix).\n\n", n, wording.Plural(n, "recipe"), HTMLFile, HTMLFile)
 	}}
@@ -144,8 +118,7 @@ func summaryMatrix(v view, answers []adviceRow) boundedSection {
 		s.Items, s.Most = []boundedItem{{Whole: strings.Repeat(" ", mostMatrix)}}, 1
 		return s
 	}
-	for i, a := range answers {
-		row := v.Rows[slices.IndexFunc(v.Rows, func(row viewRow) bool { return row.Recipe == a.Recipe })]
+	for i, row := range v.Rows {
 		text := fmt.Sprintf("| `%s` |", row.Recipe)
 		for _, c := range row.Cells {
 			switch c.Class {
@@ -164,20 +137,20 @@ func summaryMatrix(v view, answers []adviceRow) boundedSection {
 	return s
 }
 
-// worstFirst orders the recipes by their worst verdict, then by how many cells have that verdict.
-func worstFirst(rows []viewRow) []viewRow {
-	profile := func(row viewRow) []int {
+// worstFirst returns the recipes by their worst verdict, then by how many cells have that verdict.
+func worstFirst(rows []viewRow) (recipes []string) {
+	profile := map[string][]int{}
+	for _, row := range rows {
 		counts := make([]int, len(plots.Verdicts))
 		for _, c := range row.Cells {
 			if c.Class != "" {
 				counts[plots.RankOf(c.Class)]--
 			}
 		}
-		return counts
+		recipes, profile[row.Recipe] = append(recipes, row.Recipe), counts
 	}
-	out := slices.Clone(rows)
-	slices.SortStableFunc(out, func(a, b viewRow) int { return slices.Compare(profile(a), profile(b)) })
-	return out
+	slices.SortStableFunc(recipes, func(a, b string) int { return slices.Compare(profile[a], profile[b]) })
+	return recipes
 }
 
 // undeclaredSection lists the undeclared violations, with their stories as far as there is room.

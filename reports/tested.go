@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
@@ -14,22 +15,24 @@ import (
 )
 
 // tested lists what a campaign tested, and on which testbed and nodes.
-func (r result) tested(v view) []fact {
+func (r result) tested() []fact {
 	facts := []fact{
-		{"result", countWords(v)},
+		{"result", r.countWords()},
 		{"operations", r.amountWords()},
 		{"faults", r.struckWords()},
-		{"seed", seedWords(r)},
+		{"seed", r.seedWords()},
 		{"corpus", r.corpusWords()},
 		{"testbed", r.testbedWords()},
 		{"topology", r.topologyWords()},
-		{"stalls", v.Stalls},
-		{"shrunk", v.ShrunkCount},
+		{"stalls", campaign.Stored{Info: r.Info, Trials: r.Trials}.StallWords()},
+		{"shrunk", r.shrunkCount()},
 		{"persistence", r.durabilityWords()},
 		{"TTL", ttlWords(r.Info.Config)},
+		{"hold", length(r.Info.Config.Hold)},
+		{"disturbed for", length(r.Info.Config.Duration)},
 		{"clients", clientWords(r.Info.Config)},
-		{"versions", versionWords(v.Versions, r.Info.Versions)},
-		{"when", whenWords(v, r)},
+		{"versions", versionWords(r.Info.Versions)},
+		{"when", r.whenWords()},
 	}
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 }
@@ -44,8 +47,20 @@ var durabilityMeanings = []struct {
 	{testbed.Always, "everything (appendfsync always)"},
 }
 
-func countWords(v view) string {
-	return fmt.Sprintf("%d %s, %d with a violation", v.TrialCount, wording.Plural(v.TrialCount, "trial"), v.ViolationCount)
+// countWords counts the trials, including those that a search counted without storing.
+func (r result) countWords() string {
+	all, violated := len(r.Trials), 0
+	for _, t := range r.Trials {
+		if t.Violation() {
+			violated++
+		}
+	}
+	if f := r.Info.Further; f != nil {
+		for _, c := range f.Cells {
+			all, violated = all+c.Trials, violated+c.Violations
+		}
+	}
+	return fmt.Sprintf("%d %s, %d with a violation", all, wording.Plural(all, "trial"), violated)
 }
 
 // amountWords counts the history entries and the Redis commands of all trials.
@@ -78,7 +93,7 @@ func (r result) struckWords() string {
 	return fmt.Sprintf("struck something in %d of %d disturbed %s", struck, disturbed, wording.Plural(disturbed, "trial"))
 }
 
-func seedWords(r result) string {
+func (r result) seedWords() string {
 	text := strconv.FormatUint(r.Matrix.Seed, 10)
 	named := slices.ContainsFunc(r.Matrix.Cells, func(c campaign.Cell) bool { return c.Enumerated > 0 })
 	if named {
@@ -198,11 +213,11 @@ func clientWords(c campaign.Config) string {
 	return strings.Join(all, "; ")
 }
 
-func versionWords(facts []fact, v campaign.Versions) string {
+func versionWords(v campaign.Versions) string {
 	var all []string
-	for _, f := range facts {
-		if f.Label != "Redis" {
-			all = append(all, f.Label+" "+f.Value)
+	for _, x := range [][2]string{{"lockstorm", v.Lockstorm}, {"Go", v.Go}} {
+		if x[1] != "" {
+			all = append(all, x[0]+" "+x[1])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Libraries)) {
@@ -211,12 +226,38 @@ func versionWords(facts []fact, v campaign.Versions) string {
 	return strings.Join(all, ", ")
 }
 
-func whenWords(v view, r result) string {
-	text := v.Started
-	for _, f := range timeFacts(r) {
-		text = joinWords(", ", text, f.Label+" "+f.Value)
+const projectURL = "https://github.com/lockstorm/lockstorm"
+
+// projectWords names the project, the version that ran the campaign, and its commit.
+func projectWords(v campaign.Versions) string {
+	commit := v.Commit
+	if commit != "" {
+		commit = "commit " + commit
 	}
-	return text
+	return joinWords(" · ", projectURL, v.Lockstorm, commit)
+}
+
+// whenWords says when the campaign ran, and how long it took, in real time and in virtual time.
+func (r result) whenWords() string {
+	var started, took, virtual string
+	if !r.Info.Started.IsZero() {
+		started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	if r.Info.Elapsed > 0 {
+		took = "took " + Roughly(r.Info.Elapsed)
+		if d := (campaign.Stored{Trials: r.Trials}).Virtual(); d > 0 {
+			virtual = "virtual time " + Roughly(d)
+		}
+	}
+	return joinWords(", ", started, took, virtual)
+}
+
+// length writes a length of time; "" for none.
+func length(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return wording.Length(d)
 }
 
 // grouped writes a number with commas between thousands.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
@@ -49,35 +49,38 @@ type detail struct {
 // trial's folder.
 type keptFiles struct{ Timeline, Porcupine, Minimal bool }
 
-// view is the content of report.html and report.md.
+// view is the content of report.html and report.md. Rows and Details stand in the order of the answers, best first.
 type view struct {
-	Command, Store, Testbed, Seed, Started string
-	Versions, Setup                        []fact
-	Tally                                  []tally
-	TrialCount, ViolationCount             int
-	Faults                                 []named
-	Rows                                   []viewRow
-	Words                                  []plots.Verdict
-	Oracles                                []named
-	Details                                []recipeDetails
-	Unexpected                             []campaign.Discrepancy
-	Missed                                 []declaredFlaws
-	Expect                                 bool
-	Failed                                 []fact
-	Unknown, NotExercised, NotSupported    []string
-	Undecided                              []openCell
-	Varying                                []campaign.Varying
-	Programs                               []campaign.ProgramFlaw
-	Stalls                                 string // see campaign.Stored.StallWords
-	Interrupted                            string // see func interrupted; "" = finished and undivided
-	ShrunkCount                            string // how many cells have a shrunk trial, and why the others have none
-	Plots                                  []plots.Plot
-	NotDrawn                               []fact // plots that lack data
+	Command, Store string
+	Project        string // the program's project and version
+	Interrupted    string // see func interrupted; "" = finished and undivided
+	Expect         bool
+	Answers        []adviceRow
+	Alike          []alike // the grouped answers, for print
+	TakenIf        []takenPick
+	Tested         []fact
+	Tally          []tally
+	Faults         []nemesis.Fault
+	Rows           []viewRow
+	worst          []string // the recipes by their verdicts, worst first
+	Words          []plots.Verdict
+	Oracles        []checker.Oracle
+	Details        []recipeDetails
+	Unexpected     []campaign.Discrepancy
+	Missed         []declaredFlaws
+	Failed         []fact
+	Undecided      []openCell
+	Varying        []campaign.Varying
+	Programs       []campaign.ProgramFlaw
+	Plots          []plots.Plot
+	NotDrawn       []plots.Missing
+	// Unknown, NotExercised and NotSupported list cells with these verdicts (see reasons).
+	Unknown, NotExercised, NotSupported []string
 	// Progress has a table of the clients' progress for each recipe; Measures explains its
 	// columns.
 	Progress []progressTable
-	Renewals renewalTable
 	Measures []measured
+	Renewals renewalTable
 }
 
 // fact is one line of a page: a label and its value.
@@ -92,6 +95,7 @@ type tally struct {
 
 type viewRow struct {
 	Recipe, Document, Summary string
+	Answer                    advice
 	Cells                     []viewCell
 }
 
@@ -193,13 +197,13 @@ type flawView struct {
 	Oracle, Cause, Title, Kind string
 }
 
-func newView(r result) view {
+func newView(r result, drawn []plots.Plot) view {
 	r.Matrix.Cells = withReasons(r.Matrix.Cells, r.Trials)
 	recipes, faults := plots.CellAxes(r.Matrix)
 	v := view{
-		Command: r.Matrix.Command, Store: r.Matrix.Store, Testbed: r.Matrix.Testbed,
-		Seed: strconv.FormatUint(r.Matrix.Seed, 10), Expect: r.Info.Config.Expect,
-		Unexpected: r.Matrix.Unexpected, Programs: r.Matrix.Programs, Missed: missed(r.Matrix.Missed), Interrupted: interrupted(r.Matrix),
+		Command: r.Matrix.Command, Store: r.Matrix.Store, Project: projectWords(r.Info.Versions),
+		Interrupted: interrupted(r.Matrix), Expect: r.Info.Config.Expect, Tested: r.tested(),
+		Unexpected: r.Matrix.Unexpected, Programs: r.Matrix.Programs, Missed: missed(r.Matrix.Missed),
 		Undecided:    r.openCells(),
 		Varying:      r.Matrix.Varying,
 		Unknown:      reasons(r.Matrix, trial.Unknown),
@@ -208,38 +212,17 @@ func newView(r result) view {
 		Oracles:      r.Glossary.Oracles,
 		Failed:       failures(r.Matrix.Failed),
 		Progress:     progressTables(recipes, faults, r.Trials), Measures: measures,
-		Renewals: r.renewals(recipes), ShrunkCount: r.shrunkCount(),
-		Stalls: campaign.Stored{Info: r.Info, Trials: r.Trials}.StallWords(),
+		Renewals: r.renewals(recipes),
+		Plots:    drawn, NotDrawn: plots.NotDrawn(drawn),
 	}
-	if !r.Info.Started.IsZero() {
-		v.Started = r.Info.Started.UTC().Format("2006-01-02 15:04:05 UTC")
-	}
-	v.Versions, v.Setup = versionFacts(r.Info.Versions), append(setupFacts(r.Info.Config), timeFacts(r)...)
 	for _, f := range faults {
 		v.Faults = append(v.Faults, r.Glossary.fault(f))
 	}
-	v.count(r)
 	v.arrange(r, recipes, faults)
 	return v
 }
 
-// count counts the trials, including those that a search counted without storing.
-func (v *view) count(r result) {
-	v.TrialCount = len(r.Trials)
-	for _, t := range r.Trials {
-		if t.Violation() {
-			v.ViolationCount++
-		}
-	}
-	if f := r.Info.Further; f != nil {
-		for _, c := range f.Cells {
-			v.TrialCount += c.Trials
-			v.ViolationCount += c.Violations
-		}
-	}
-}
-
-// arrange fills in the rows of the matrix, the details of violated cells by recipe, and
+// arrange fills in the answers, the rows of the matrix, the details of violated cells by recipe, and
 // the tally of verdicts with their meanings.
 func (v *view) arrange(r result, recipes, faults []string) {
 	used := map[string]int{}
@@ -262,6 +245,18 @@ func (v *view) arrange(r result, recipes, faults []string) {
 			}
 			v.Tally = append(v.Tally, tally{w.Class, w.Words, short, n})
 		}
+	}
+	v.worst = worstFirst(v.Rows)
+	v.Answers = r.adviceRows(v.Rows, faults)
+	v.Alike, v.TakenIf = alikeRows(v.Answers), r.takenPicks(v.Answers)
+	place := map[string]int{}
+	for i, a := range v.Answers {
+		place[a.Recipe] = i
+	}
+	slices.SortStableFunc(v.Rows, func(a, b viewRow) int { return place[a.Recipe] - place[b.Recipe] })
+	slices.SortStableFunc(v.Details, func(a, b recipeDetails) int { return place[a.Recipe] - place[b.Recipe] })
+	for i := range v.Rows {
+		v.Rows[i].Answer = v.Answers[i].Advice
 	}
 }
 
@@ -346,14 +341,4 @@ func missed(all []campaign.Discrepancy) []declaredFlaws {
 		last.Flaws = append(last.Flaws, text)
 	}
 	return out
-}
-
-// fault returns the glossary's entry for a fault; an entry with only the name if there is none.
-func (g glossary) fault(name string) named {
-	for _, f := range g.Faults {
-		if f.Name == name {
-			return f
-		}
-	}
-	return named{Name: name}
 }

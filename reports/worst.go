@@ -26,8 +26,8 @@ func (r result) shown() []campaign.ShownFlaw {
 	return campaign.Stored{Info: r.Info, Trials: r.Trials, Matrix: r.Matrix}.ShownFlaws()
 }
 
-// worstFlaws returns the flaws of each recipe in rows; each recipe's flaws are sorted worst first.
-func (r result) worstFlaws(rows []viewRow) [][]recipeFlaw {
+// worstFlaws returns the flaws of each of the recipes; each recipe's flaws are sorted worst first.
+func (r result) worstFlaws(recipes []string) [][]recipeFlaw {
 	_, faults := plots.CellAxes(r.Matrix)
 	shown := r.shown()
 	slices.SortStableFunc(shown, func(a, b campaign.ShownFlaw) int {
@@ -51,8 +51,8 @@ func (r result) worstFlaws(rows []viewRow) [][]recipeFlaw {
 		by[x.Lock] = all
 	}
 	var out [][]recipeFlaw
-	for _, row := range rows {
-		if all := by[row.Recipe]; len(all) > 0 {
+	for _, recipe := range recipes {
+		if all := by[recipe]; len(all) > 0 {
 			slices.SortStableFunc(all, compareFlaws)
 			out = append(out, all)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -78,7 +79,8 @@ func plotBreaks(c Campaign) (*chart, [][]string) {
 		}
 		ascending := slices.Sorted(maps.Keys(sizes))
 		if len(sizes) > 0 {
-			out.breaks(fault+": "+c.Sizes[fault], ascending, drawn, func(row, column int) swept {
+			known, _ := nemesis.ByName(fault)
+			out.breaks(fault+": "+known.Axis(), ascending, drawn, func(row, column int) swept {
 				return all[sweepAt{drawn[row], in[drawn[row]], fault, ascending[column]}]
 			})
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -29,14 +28,11 @@ func sweptTrials(lock string, size float64, n int, outcomes ...trial.Outcome) (a
 
 // campaignOf returns a campaign with these trials.
 func campaignOf(trials ...[]trial.Result) Campaign {
-	c := Campaign{Trials: slices.Concat(trials...), Sizes: map[string]string{}, Needs: map[string][]testbed.Capability{}}
+	c := Campaign{Trials: slices.Concat(trials...)}
 	for _, t := range c.Trials {
 		if _, ok := CellOf(c.Matrix, t.Spec.Lock, t.Spec.Fault); !ok {
 			c.Matrix.Cells = append(c.Matrix.Cells, campaign.Cell{Lock: t.Spec.Lock, Fault: t.Spec.Fault})
 		}
-	}
-	for _, f := range nemesis.All() {
-		c.Sizes[f.Name], c.Needs[f.Name] = f.Axis(), f.Needs
 	}
 	return c
 }

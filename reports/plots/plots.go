@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/reports/internal/svg"
-	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -20,10 +19,6 @@ type Campaign struct {
 	TTL    time.Duration // the lease time; 0 = 1 s
 	// Latency has the durations of acquires in trials without faults, by recipe.
 	Latency []Latency
-	// Sizes says, for each fault, what the sizes of its sweep measure (nemesis.Fault.Axis).
-	Sizes map[string]string
-	// Needs has, for each fault, the capabilities that it needs (nemesis.Fault.Needs).
-	Needs map[string][]testbed.Capability
 }
 
 func (c Campaign) ttl() time.Duration {

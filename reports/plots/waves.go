@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/progress"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -54,7 +55,7 @@ const never = 1 << 30
 func waves(c Campaign) map[waveAt]*wave {
 	in, out := ComparedIn(c.Trials), map[waveAt]*wave{}
 	for _, t := range c.Trials {
-		kind := c.kindOf(t.Spec.Fault)
+		kind := kindOf(t.Spec.Fault)
 		if t.Waiting == nil || kind == "" || !Measurable(t) || t.Spec.Workload != in[t.Spec.Lock] {
 			continue
 		}
@@ -76,9 +77,10 @@ func waves(c Campaign) map[waveAt]*wave {
 }
 
 // kindOf returns the name of the fault's kind; "" if the fault has none.
-func (c Campaign) kindOf(fault string) string {
+func kindOf(fault string) string {
+	known, _ := nemesis.ByName(fault)
 	for _, k := range struckKinds {
-		if slices.ContainsFunc(c.Needs[fault], func(n testbed.Capability) bool { return slices.Contains(k.needs, n) }) {
+		if slices.ContainsFunc(known.Needs, func(n testbed.Capability) bool { return slices.Contains(k.needs, n) }) {
 			return k.name
 		}
 	}
