@@ -3,7 +3,6 @@ package locks
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -13,10 +12,7 @@ import (
 // expires, so a holder that does not delete it blocks everybody for ever.
 //
 // Unlock returns ErrNotHeld if DEL replies 0: another client deleted the key, or the node lost it.
-type existsSet struct {
-	node Node
-	key  string
-}
+type existsSet struct{ plainDel }
 
 func init() {
 	Register(Recipe{
@@ -24,9 +20,7 @@ func init() {
 		Document: "D3",
 		Summary:  "EXISTS key; if 0, SET key 1 · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("exists-set", ttl, 0)
-		},
+		Claims:   claims("exists-set", forEver, history.Claims{}),
 		Flaws: flaws(
 			under(anyFault, "race", Bug,
 				"Two clients that both see no key both set it, and both believe that they hold the lock.",
@@ -41,28 +35,21 @@ func init() {
 				"D3, simple idea", "exclusion", "resource")),
 			serverLostKey(),
 		),
-		New: onOneNode(func(c *Client, key string, _ time.Duration) (Lock, error) {
-			return &existsSet{c.Nodes[0], key}, nil
-		}),
+		New: onOneNode(func(h handle) (Lock, error) { return &existsSet{plainDel{h}}, nil }),
 	})
 }
 
 // TryLock implements Lock. The lease has no token.
 func (l *existsSet) TryLock(ctx context.Context) (Lease, error) {
-	exists, err := l.node.Do(ctx, "EXISTS", l.key).Int64()
+	exists, err := l.node().Do(ctx, "EXISTS", l.key).Int64()
 	switch {
 	case err != nil:
 		return Lease{}, fmt.Errorf("look for %q: %w", l.key, err)
 	case exists != 0:
 		return Lease{}, ErrBusy
 	}
-	if err := l.node.Do(ctx, "SET", l.key, 1).Err(); err != nil {
+	if err := l.node().Do(ctx, "SET", l.key, 1).Err(); err != nil {
 		return Lease{}, fmt.Errorf("acquire %q: %w", l.key, err)
 	}
 	return Lease{}, nil
-}
-
-// Unlock implements Lock.
-func (l *existsSet) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
 }

@@ -19,11 +19,7 @@ import (
 //
 // The counter never expires: it is not a lock, and nobody waits for it. Unlock returns ErrNotHeld
 // if the lock's key is gone or has another client's token.
-type fenced struct {
-	client *Client
-	key    string
-	ttl    time.Duration
-}
+type fenced struct{ ownedDel }
 
 func init() {
 	Register(Recipe{
@@ -31,16 +27,9 @@ func init() {
 		Document: "K",
 		Summary:  "Lua: SET key token NX PX ms, INCR {key}:fence; held for TTL - elapsed · Lua: compare and delete · when asked: Lua: compare and PEXPIRE",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("fenced", ttl, wholeMilliseconds(ttl), setAndCount, compareAndDelete, compareAndPExpire)
-			claims.Fenced = true
-			claims.Extends = true
-			return claims
-		},
-		Flaws: fencedFlaws,
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &fenced{c, key, ttl}, nil
-		}),
+		Claims:   claims("fenced", wholeMilliseconds, history.Claims{Fenced: true, Extends: true}, setAndCount, compareAndDelete, compareAndPExpire),
+		Flaws:    fencedFlaws,
+		New:      onOneNode(func(h handle) (Lock, error) { return &fenced{ownedDel{h}}, nil }),
 	})
 }
 
@@ -79,7 +68,7 @@ func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
-	node, lease, start := l.client.Nodes[0], Lease{Token: token}, time.Now()
+	node, lease, start := l.node(), Lease{Token: token}, time.Now()
 	fence, err := setAndCount.Run(ctx, node, []string{l.key, "{" + l.key + "}:fence"}, token, milliseconds(l.ttl)).Int64()
 	switch {
 	case errors.Is(err, redis.Nil):
@@ -94,16 +83,11 @@ func (l *fenced) TryLock(ctx context.Context) (Lease, error) {
 	return lease, nil
 }
 
-// Unlock implements Lock.
-func (l *fenced) Unlock(ctx context.Context, lease Lease) error {
-	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
-}
-
 // Extend implements Extender. The fencing token stays the same. If the reply arrives after the end of
 // the new lease, the outcome is unknown.
 func (l *fenced) Extend(ctx context.Context, lease Lease) (Lease, error) {
 	start := time.Now()
-	if err := extendOwned(ctx, l.client.Nodes[0], l.key, lease.Token, l.ttl); err != nil {
+	if err := extendOwned(ctx, l.node(), l.key, lease.Token, l.ttl); err != nil {
 		return lease, err
 	}
 	if !l.client.claim(&lease, start, l.ttl) {

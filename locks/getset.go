@@ -27,10 +27,7 @@ import (
 // ErrNotHeld if DEL replies 0.
 type getset struct {
 	polling
-	node Node
-	now  func() time.Time
-	key  string
-	ttl  time.Duration
+	plainDel
 }
 
 // getsetMargin is D1's allowance for clocks that disagree; the stored time includes it.
@@ -42,16 +39,10 @@ func init() {
 		Document: "D1",
 		Summary:  "SETNX key <now + TTL + 1 s>, EXPIRE; busy: GET; in the past: GETSET; unchanged: EXPIRE · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("getset", ttl, wholeSeconds(ttl))
-			claims.Recovery += getsetMargin
-			claims.ClientClock = true
-			return claims
-		},
+		Claims: claims("getset", func(ttl time.Duration) time.Duration { return wholeSeconds(ttl) + getsetMargin },
+			history.Claims{ClientClock: true}),
 		Flaws: flaws(getsetFlaws, bareDelete("D1, first version"), leaseOutlived(), workOutlived("D1"), serverClock(), serverLostKey(), may([]string{"client-skew"}, orphanedKey()), staleTime("D1, first version")),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &getset{node: c.Nodes[0], now: c.Now, key: key, ttl: ttl}, nil
-		}),
+		New:   onOneNode(func(h handle) (Lock, error) { return &getset{plainDel: plainDel{h}}, nil }),
 	})
 }
 
@@ -79,22 +70,22 @@ var getsetFlaws = flaws(
 // TryLock implements Lock. The lease has no token: the key holds a time, and another client may
 // write the same time. TryLock returns an error if the key's value is not a time.
 func (l *getset) TryLock(ctx context.Context) (Lease, error) {
-	now := l.now().UnixMilli()
+	now := l.client.Now().UnixMilli()
 	until := encodeMillis(now + (wholeSeconds(l.ttl) + getsetMargin).Milliseconds())
-	err := setnx(ctx, l.node, l.key, until)
+	err := setnx(ctx, l.node(), l.key, until)
 	if errors.Is(err, ErrBusy) {
 		err = l.takeOver(ctx, now, until)
 	}
 	if err != nil {
 		return Lease{}, err
 	}
-	return Lease{}, expire(ctx, l.node, l.key, l.ttl)
+	return Lease{}, expire(ctx, l.node(), l.key, l.ttl)
 }
 
 // takeOver takes the lock over if the time in the key is before now: GETSET writes the argument
 // until there. If GETSET does not return the time that takeOver found before, takeOver returns ErrBusy.
 func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
-	found, err := l.node.Do(ctx, "GET", l.key).Text()
+	found, err := l.node().Do(ctx, "GET", l.key).Text()
 	if errors.Is(err, redis.Nil) { // released or expired since our SETNX
 		return ErrBusy
 	}
@@ -108,7 +99,7 @@ func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 	if held >= now {
 		return ErrBusy
 	}
-	replaced, err := l.node.Do(ctx, "GETSET", l.key, until).Text()
+	replaced, err := l.node().Do(ctx, "GETSET", l.key, until).Text()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("take over %q: %w", l.key, err)
 	}
@@ -116,11 +107,6 @@ func (l *getset) takeOver(ctx context.Context, now int64, until string) error {
 		return ErrBusy
 	}
 	return nil
-}
-
-// Unlock implements Lock.
-func (l *getset) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
 }
 
 // encodeMillis encodes milliseconds since 1970 as D1 stores them: 8 bytes, big-endian.

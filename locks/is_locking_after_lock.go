@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -33,13 +32,9 @@ func init() {
 		Document: "D3",
 		Summary:  "SET key token EX s NX; not OK: GET key == token, held · Lua: compare and delete, if the SET said OK",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("is-locking-after-lock", ttl, wholeSeconds(ttl), compareAndDelete)
-		},
-		Flaws: isLockingAfterLockFlaws,
-		New: withState(newLocalLocks, func(_ *Client, all *localLocks, key string, ttl time.Duration) (Lock, error) {
-			return &isLockingAfterLock{localLock{all, key, ttl, false}}, nil
-		}),
+		Claims:   claims("is-locking-after-lock", wholeSeconds, history.Claims{}, compareAndDelete),
+		Flaws:    isLockingAfterLockFlaws,
+		New:      withState(newLocalLocks, func(h handle, all *localLocks) Lock { return &isLockingAfterLock{localLock{h, all, false}} }),
 	})
 }
 
@@ -59,7 +54,7 @@ func (l *isLockingAfterLock) TryLock(ctx context.Context) (Lease, error) {
 	if !errors.Is(err, ErrBusy) {
 		return lease, err
 	}
-	locking, gerr := l.isLocking(ctx, l.key, lease.Token)
+	locking, gerr := l.isLocking(ctx, lease.Token)
 	switch {
 	case gerr != nil:
 		return lease, gerr
@@ -70,14 +65,14 @@ func (l *isLockingAfterLock) TryLock(ctx context.Context) (Lease, error) {
 }
 
 // isLocking reports whether the key has the token as its value.
-func (a *localLocks) isLocking(ctx context.Context, key, token string) (bool, error) {
-	defer a.synchronized()()
-	value, err := a.client.Nodes[0].Do(ctx, "GET", key).Text()
+func (l *isLockingAfterLock) isLocking(ctx context.Context, token string) (bool, error) {
+	defer l.synchronized()()
+	value, err := l.node().Do(ctx, "GET", l.key).Text()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("read the owner of %q: %w", key, err)
+		return false, fmt.Errorf("read the owner of %q: %w", l.key, err)
 	}
 	return value == token, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -41,9 +40,7 @@ func acquireBySetnxThenExpire(ctx context.Context, c redis.Scripter, key string,
 // Unlock returns ErrNotHeld if DEL replies 0.
 type luaSetnxExpire struct {
 	polling
-	node Node
-	key  string
-	ttl  time.Duration
+	plainDel
 }
 
 func init() {
@@ -52,22 +49,13 @@ func init() {
 		Document: "D1",
 		Summary:  "Lua: SETNX key 1, EXPIRE key s · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("lua-setnx-expire", ttl, wholeSeconds(ttl), setnxThenExpire)
-		},
-		Flaws: flaws(bareDelete("D1, second version"), leaseOutlived(), workOutlived("D1"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &luaSetnxExpire{node: c.Nodes[0], key: key, ttl: ttl}, nil
-		}),
+		Claims:   claims("lua-setnx-expire", wholeSeconds, history.Claims{}, setnxThenExpire),
+		Flaws:    flaws(bareDelete("D1, second version"), leaseOutlived(), workOutlived("D1"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
+		New:      onOneNode(func(h handle) (Lock, error) { return &luaSetnxExpire{plainDel: plainDel{h}}, nil }),
 	})
 }
 
 // TryLock implements Lock. The lease has no token.
 func (l *luaSetnxExpire) TryLock(ctx context.Context) (Lease, error) {
-	return Lease{}, acquireBySetnxThenExpire(ctx, l.node, l.key, 1, seconds(l.ttl))
-}
-
-// Unlock implements Lock.
-func (l *luaSetnxExpire) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
+	return Lease{}, acquireBySetnxThenExpire(ctx, l.node(), l.key, 1, seconds(l.ttl))
 }

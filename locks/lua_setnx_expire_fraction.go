@@ -18,9 +18,7 @@ import (
 // or ErrBusy once the key exists.
 type luaSetnxExpireFraction struct {
 	polling
-	node Node
-	key  string
-	ttl  time.Duration
+	plainDel
 }
 
 // fractionMargin is added to the whole seconds of the lease, so that EXPIRE refuses the result.
@@ -32,27 +30,19 @@ func init() {
 		Document: "D1",
 		Summary:  "Lua: SETNX key 1, EXPIRE key <s + 0.5>, which fails · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("lua-setnx-expire-fraction", ttl, wholeSeconds(ttl)+fractionMargin, setnxThenExpire)
-		},
+		Claims: claims("lua-setnx-expire-fraction", func(ttl time.Duration) time.Duration { return wholeSeconds(ttl) + fractionMargin },
+			history.Claims{}, setnxThenExpire),
 		Flaws: flaws(
 			under(anyFault, "no-expiry", Bug,
 				"SETNX takes effect, and then EXPIRE fails, since it takes whole seconds only; a script that ends with an error undoes nothing.",
 				"D1: a script whose EXPIRE fails", "liveness"),
 		),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &luaSetnxExpireFraction{node: c.Nodes[0], key: key, ttl: ttl}, nil
-		}),
+		New: onOneNode(func(h handle) (Lock, error) { return &luaSetnxExpireFraction{plainDel: plainDel{h}}, nil }),
 	})
 }
 
 // TryLock implements Lock. The lease has no token.
 func (l *luaSetnxExpireFraction) TryLock(ctx context.Context) (Lease, error) {
 	ttl := (wholeSeconds(l.ttl) + fractionMargin).Seconds()
-	return Lease{}, acquireBySetnxThenExpire(ctx, l.node, l.key, 1, strconv.FormatFloat(ttl, 'f', -1, 64))
-}
-
-// Unlock implements Lock.
-func (l *luaSetnxExpireFraction) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
+	return Lease{}, acquireBySetnxThenExpire(ctx, l.node(), l.key, 1, strconv.FormatFloat(ttl, 'f', -1, 64))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -22,9 +21,7 @@ import (
 // another's. After an error of Unlock other than ErrRefused the outcome is unknown.
 type luaSetnxExpireOwner struct {
 	polling
-	node   Node
-	key    string
-	ttl    time.Duration
+	handle
 	value  string
 	locked atomic.Bool
 }
@@ -35,9 +32,7 @@ func init() {
 		Document: "D1",
 		Summary:  "Lua: SETNX key <handle's value>, EXPIRE key s · Lua: compare and delete, result ignored",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("lua-setnx-expire-owner", ttl, wholeSeconds(ttl), setnxThenExpire, compareAndDelete)
-		},
+		Claims:   claims("lua-setnx-expire-owner", wholeSeconds, history.Claims{}, setnxThenExpire, compareAndDelete),
 		Flaws: flaws(
 			lateDelete("D1, final version: one value per handle"),
 			leaseOutlived(), workOutlived("D1"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
@@ -46,13 +41,13 @@ func init() {
 	})
 }
 
-func newLuaSetnxExpireOwner(c *Client, key string, ttl time.Duration) (Lock, error) {
-	id, err := uuid.NewRandomFromReader(c.Rand)
+func newLuaSetnxExpireOwner(h handle) (Lock, error) {
+	id, err := uuid.NewRandomFromReader(h.client.Rand)
 	if err != nil {
 		return nil, fmt.Errorf("draw a lock value: %w", err)
 	}
-	value := fmt.Sprintf("%v.%d", id, c.Now().UnixMilli())
-	return &luaSetnxExpireOwner{node: c.Nodes[0], key: key, ttl: ttl, value: value}, nil
+	value := fmt.Sprintf("%v.%d", id, h.client.Now().UnixMilli())
+	return &luaSetnxExpireOwner{handle: h, value: value}, nil
 }
 
 // TryLock implements Lock. The lease's token is the handle's value.
@@ -61,7 +56,7 @@ func (l *luaSetnxExpireOwner) TryLock(ctx context.Context) (Lease, error) {
 		return Lease{}, fmt.Errorf("%w: already locked", ErrRefused)
 	}
 	lease := Lease{Token: l.value}
-	if err := acquireBySetnxThenExpire(ctx, l.node, l.key, l.value, seconds(l.ttl)); err != nil {
+	if err := acquireBySetnxThenExpire(ctx, l.node(), l.key, l.value, seconds(l.ttl)); err != nil {
 		return lease, err
 	}
 	l.locked.Store(true)
@@ -73,7 +68,7 @@ func (l *luaSetnxExpireOwner) Unlock(ctx context.Context, _ Lease) error {
 	if !l.locked.Swap(false) {
 		return fmt.Errorf("%w: not locked", ErrRefused)
 	}
-	if err := compareAndDelete.Run(ctx, l.node, []string{l.key}, l.value).Err(); err != nil {
+	if err := compareAndDelete.Run(ctx, l.node(), []string{l.key}, l.value).Err(); err != nil {
 		return fmt.Errorf("release %q: %w", l.key, err)
 	}
 	return nil

@@ -26,32 +26,25 @@ import (
 //
 // Unlock returns ErrNotHeld if it does not find the owner's field.
 type redisson struct {
+	handle
 	node     Node
-	key      string
 	owner    string
-	ttl      time.Duration
 	every    time.Duration     // between two renewals
 	timeout  time.Duration     // limits the command of one attempt; 0 = the client's limit
-	process  context.Context   // the client process's context
 	renewals *redissonRenewals // nil: the lease time is explicit and nothing renews the lease
 }
 
 func init() {
 	Register(Recipe{
-		ID:       "redisson",
-		Document: "D3",
-		Summary:  "Lua: free or own: HINCRBY key owner 1, PEXPIRE, else PTTL · Lua: HINCRBY key owner -1, PEXPIRE, at 0 DEL, PUBLISH and stop · every TTL/3 Lua: own: PEXPIRE",
-		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("redisson", ttl, wholeMilliseconds(ttl), redissonEnter, redissonLeave, redissonRenew)
-			claims.Reentrant = true
-			claims.Renews = true
-			return claims
-		},
+		ID:        "redisson",
+		Document:  "D3",
+		Summary:   "Lua: free or own: HINCRBY key owner 1, PEXPIRE, else PTTL · Lua: HINCRBY key owner -1, PEXPIRE, at 0 DEL, PUBLISH and stop · every TTL/3 Lua: own: PEXPIRE",
+		Topology:  Single,
+		Claims:    claims("redisson", wholeMilliseconds, history.Claims{Reentrant: true, Renews: true}, redissonEnter, redissonLeave, redissonRenew),
 		Flaws:     redissonFlaws,
 		Unrenewed: "redisson-lease",
-		New: withState(newRedissonRenewals, func(c *Client, r *redissonRenewals, key string, ttl time.Duration) (Lock, error) {
-			return &redisson{node: c.Nodes[0], key: key, owner: r.owner, ttl: ttl, every: ttl / 3, process: c.Context, renewals: r}, nil
+		New: withState(newRedissonRenewals, func(h handle, r *redissonRenewals) Lock {
+			return &redisson{handle: h, node: h.node(), owner: r.owner, every: h.ttl / 3, renewals: r}
 		}),
 	})
 }
@@ -136,7 +129,7 @@ func (l *redisson) enter(ctx context.Context) (lease Lease, wait time.Duration, 
 	switch {
 	case errors.Is(err, redis.Nil): // entered
 		if l.renewals != nil {
-			l.renewals.enter(l.process, l.key, l.every, l.renew)
+			l.renewals.enter(l.client.Context, l.key, l.every, l.renew)
 		}
 		return lease, 0, nil
 	case err != nil:
@@ -200,15 +193,15 @@ func (l *redisson) awaitRelease(ctx context.Context, released *redis.PubSub, wai
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case l.process.Err() != nil:
-			return l.process.Err()
+		case l.client.Context.Err() != nil:
+			return l.client.Context.Err()
 		}
 		if _, published := received.(*redis.Message); published {
 			return nil
 		}
 		var timeout net.Error
 		if err != nil && (!errors.As(err, &timeout) || !timeout.Timeout()) {
-			sleep(l.process, slice) // the connection was lost; the next receive reconnects
+			sleep(l.client.Context, slice) // the connection was lost; the next receive reconnects
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package locks
 
 import (
-	"time"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
@@ -17,14 +15,8 @@ func init() {
 		Document: "D3",
 		Summary:  "as redisson with an explicit lease time: without renewal",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("redisson-lease", ttl, wholeMilliseconds(ttl), redissonEnter, redissonLeave)
-			claims.Reentrant = true
-			return claims
-		},
-		Flaws: flaws(entriesWithoutRenewal("D3"), keysInMovingSlot(), oversleeps()),
-		New: withState(ownerID, func(c *Client, owner string, key string, ttl time.Duration) (Lock, error) {
-			return &redisson{node: c.Nodes[0], key: key, owner: owner, ttl: ttl, process: c.Context}, nil
-		}),
+		Claims:   claims("redisson-lease", wholeMilliseconds, history.Claims{Reentrant: true}, redissonEnter, redissonLeave),
+		Flaws:    flaws(entriesWithoutRenewal("D3"), keysInMovingSlot(), oversleeps()),
+		New:      withState(ownerID, func(h handle, owner string) Lock { return &redisson{handle: h, node: h.node(), owner: owner} }),
 	})
 }

@@ -35,11 +35,8 @@ import (
 //
 // A release always succeeds: the library ignores the results.
 type redissonRedlock struct {
-	client *Client
-	owner  string
-	key    string
-	ttl    time.Duration
-	random *lockedRand
+	handle
+	redissonRedlockState
 }
 
 func init() {
@@ -48,22 +45,17 @@ func init() {
 		Document: "D3",
 		Summary:  "redisson's Lua on each node in turn with a lease of twice the waiting time, held by N/2+1, then Lua: PEXPIRE on those · redisson's Lua on all nodes, results ignored",
 		Topology: Independent,
-		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			// A client that crashes half-way leaves preliminary leases of twice the waiting time,
-			// which is at most the lease time.
-			claims := oneNodeClaims("redisson-redlock", ttl, 2*wholeMilliseconds(ttl), redissonEnter, redissonLeave, redissonExpire)
-			claims.Quorum = nodes/2 + 1
-			return claims
-		},
+		// A client that crashes half-way leaves preliminary leases of twice the waiting time,
+		// which is at most the lease time.
+		Claims: claims("redisson-redlock", func(ttl time.Duration) time.Duration { return 2 * wholeMilliseconds(ttl) },
+			history.Claims{Quorum: majority}, redissonEnter, redissonLeave, redissonExpire),
 		Flaws: flaws(
 			leaseOutlived(), workOutlived("D3"), quorumLostKey("node-restart", "eviction"), serverClock(), prolongedKey(), rarely("liveness", "orphaned-key", []string{"node-restart"}, orphanedQuorum()),
 			may(without(anyFault, "failover", "split-brain", slotMigration), under([]string{"client-pause", "node-restart", "eviction"}, "foreign-renewal", Bug,
 				"After the acquire a PEXPIRE that does not compare the owner sets the lease anew: on a node where the key is gone by then, it prolongs another's key.",
 				"Redisson, RedissonMultiLock: expireAsync", "ownership")),
 		),
-		New: withState(newRedissonRedlockState, func(c *Client, s redissonRedlockState, key string, ttl time.Duration) (Lock, error) {
-			return &redissonRedlock{client: c, owner: s.owner, key: key, ttl: ttl, random: s.random}, nil
-		}),
+		New: withState(newRedissonRedlockState, func(h handle, s redissonRedlockState) Lock { return &redissonRedlock{h, s} }),
 	})
 }
 
@@ -177,7 +169,7 @@ func (l *redissonRedlock) tryFor(ctx context.Context, wait time.Duration) (Lease
 func (l *redissonRedlock) rlocks(lease time.Duration) []*redisson {
 	all := make([]*redisson, len(l.client.Nodes))
 	for i, node := range l.client.Nodes {
-		all[i] = &redisson{node: node, key: l.key, owner: l.owner, ttl: lease, timeout: l.ttl / redissonTimeout, process: l.client.Context}
+		all[i] = &redisson{handle: handle{l.client, l.key, lease}, node: node, owner: l.owner, timeout: l.ttl / redissonTimeout}
 	}
 	return all
 }

@@ -1,23 +1,16 @@
 package locks
 
 import (
-	"time"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
 func init() {
 	Register(Recipe{
-		ID:       "redisson-renews-each-lease",
-		Document: "D3",
-		Summary:  "as redisson · as redisson · every TTL Lua: own: PEXPIRE",
-		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("redisson-renews-each-lease", ttl, wholeMilliseconds(ttl), redissonEnter, redissonLeave, redissonRenew)
-			claims.Reentrant = true
-			claims.Renews = true
-			return claims
-		},
+		ID:        "redisson-renews-each-lease",
+		Document:  "D3",
+		Summary:   "as redisson · as redisson · every TTL Lua: own: PEXPIRE",
+		Topology:  Single,
+		Claims:    claims("redisson-renews-each-lease", wholeMilliseconds, history.Claims{Reentrant: true, Renews: true}, redissonEnter, redissonLeave, redissonRenew),
 		Flaws:     redissonRenewsEachLeaseFlaws,
 		Unrenewed: "redisson-lease",
 		New:       withState(newRedissonRenewals, newRedissonRenewsEachLease),
@@ -35,8 +28,8 @@ func init() {
 // watchdog ends. The library is right: it renews after a third of a lease.
 //
 // docs/measurements.md compares redisson with this recipe.
-func newRedissonRenewsEachLease(c *Client, r *redissonRenewals, key string, ttl time.Duration) (Lock, error) {
-	return &redisson{node: c.Nodes[0], key: key, owner: r.owner, ttl: ttl, every: ttl, process: c.Context, renewals: r}, nil
+func newRedissonRenewsEachLease(h handle, r *redissonRenewals) Lock {
+	return &redisson{handle: h, node: h.node(), owner: r.owner, every: h.ttl, renewals: r}
 }
 
 var redissonRenewsEachLeaseFlaws = flaws(

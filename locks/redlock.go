@@ -18,11 +18,8 @@ import (
 // Unlock returns ErrNotHeld if so many nodes did not have the client's key that no majority can have
 // had it.
 type redlock struct {
-	client *Client
-	key    string
-	ttl    time.Duration
-	// nodeTimeout is how long the client waits for one node.
-	nodeTimeout time.Duration
+	handle
+	nodeTimeout time.Duration // how long the client waits for one node
 }
 
 func init() { Register(RedlockWaiting(redlockNodeTimeout)) }
@@ -37,15 +34,11 @@ func RedlockWaiting(timeout func(ttl time.Duration) time.Duration) Recipe {
 		Summary:  "SET key token NX PX ms on each node in turn, held by N/2+1 within the TTL, until t0+TTL · Lua: compare and delete on every node",
 		Topology: Independent,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			claims := oneNodeClaims("redlock", ttl, wholeMilliseconds(ttl), compareAndDelete)
-			claims.Quorum = nodes/2 + 1
-			claims.Timeout = timeout(ttl)
-			return claims
+			also := history.Claims{Quorum: majority, Timeout: timeout(ttl)}
+			return claims("redlock", wholeMilliseconds, also, compareAndDelete)(ttl, nodes)
 		},
 		Flaws: redlockFlaws,
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &redlock{client: c, key: key, ttl: ttl, nodeTimeout: timeout(ttl)}, nil
-		}),
+		New:   onOneNode(func(h handle) (Lock, error) { return &redlock{h, timeout(h.ttl)}, nil }),
 	}
 }
 
@@ -84,64 +77,72 @@ func (l *redlock) TryLock(ctx context.Context) (Lease, error) {
 	}
 	ttl := milliseconds(l.ttl)
 	start := l.client.Now().UnixMilli()
-	granted := 0
-	for _, node := range l.client.Nodes {
-		if l.ask(ctx, node, token, ttl) == nil {
-			granted++
-		}
-	}
+	granted := l.ask(ctx, token)
 	elapsed := l.client.Now().UnixMilli() - start
-	if granted >= len(l.client.Nodes)/2+1 && elapsed < ttl {
+	if granted >= l.majority() && elapsed < ttl {
 		return Lease{Token: token, Deadline: time.UnixMilli(start + ttl)}, nil
 	}
+	return Lease{Token: token}, l.fail(ctx, token, granted, time.Duration(elapsed)*time.Millisecond)
+}
+
+func (l *redlock) majority() int { return len(l.client.Nodes)/2 + 1 }
+
+// fail ends an attempt without a majority or in too long a time: it gives all grants back.
+func (l *redlock) fail(ctx context.Context, token string, granted int, elapsed time.Duration) error {
 	l.giveBack(ctx, token)
-	lease := Lease{Token: token}
 	if err := ctx.Err(); err != nil {
-		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
+		return fmt.Errorf("acquire %q: %w", l.key, err)
 	}
-	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %d of %d ms", ErrBusy, granted, len(l.client.Nodes), elapsed, ttl)
+	return fmt.Errorf("%w: %d of %d nodes granted it, in %v of %v", ErrBusy, granted, len(l.client.Nodes), elapsed, l.ttl)
 }
 
-// ask sends SET to one node and waits at most l.nodeTimeout.
-func (l *redlock) ask(ctx context.Context, node Node, token string, ttl int64) error {
-	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout)
-	defer cancel()
-	return setIfAbsent(ctx, node, l.key, token, "NX", "PX", ttl)
-}
-
-// Unlock implements Lock. ErrNotHeld: so many nodes did not have the client's key that no majority
-// can have had it.
-func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
-	majority := len(l.client.Nodes)/2 + 1
-	deleted, failed := l.giveBack(ctx, lease.Token)
-	switch {
-	case deleted >= majority:
-		return nil
-	case deleted+len(failed) < majority:
-		return ErrNotHeld
-	}
-	return fmt.Errorf("release %q on %d of %d nodes: %w", l.key, deleted, len(l.client.Nodes), errors.Join(failed...))
-}
-
-// giveBack releases the key on every node, even on a node that seems not to have granted it: the
-// reply may have been lost. giveBack ignores the end of ctx, so that no key stays behind. Each
-// node's release takes at most l.nodeTimeout.
-func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, failed []error) {
+// onEach calls do for one node after another and waits at most l.nodeTimeout for each. It returns how many
+// calls succeeded, and the errors of unknown outcome: ErrBusy and ErrNotHeld are certain.
+func (l *redlock) onEach(ctx context.Context, do func(context.Context, Node) error) (done int, failed []error) {
 	for _, node := range l.client.Nodes {
-		err := l.release(context.WithoutCancel(ctx), node, token)
+		limited, cancel := context.WithTimeout(ctx, l.nodeTimeout)
+		err := do(limited, node)
+		cancel()
 		switch {
 		case err == nil:
-			deleted++
-		case !errors.Is(err, ErrNotHeld):
+			done++
+		case !errors.Is(err, ErrNotHeld) && !errors.Is(err, ErrBusy):
 			failed = append(failed, err)
 		}
 	}
-	return deleted, failed
+	return done, failed
 }
 
-// release releases the key on one node and waits at most l.nodeTimeout.
-func (l *redlock) release(ctx context.Context, node Node, token string) error {
-	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout)
-	defer cancel()
-	return releaseOwned(ctx, node, l.key, token)
+// ask sends SET to every node and returns how many granted the lock.
+func (l *redlock) ask(ctx context.Context, token string) int {
+	granted, _ := l.onEach(ctx, func(ctx context.Context, node Node) error {
+		return setIfAbsent(ctx, node, l.key, token, "NX", "PX", milliseconds(l.ttl))
+	})
+	return granted
+}
+
+// decided returns the error of a release or an extension that succeeded on done nodes. ErrNotHeld: so
+// many nodes did not have the client's key that no majority can have had it.
+func (l *redlock) decided(what string, done int, failed []error) error {
+	switch {
+	case done >= l.majority():
+		return nil
+	case done+len(failed) < l.majority():
+		return ErrNotHeld
+	}
+	return fmt.Errorf("%s %q on %d of %d nodes: %w", what, l.key, done, len(l.client.Nodes), errors.Join(failed...))
+}
+
+// Unlock implements Lock.
+func (l *redlock) Unlock(ctx context.Context, lease Lease) error {
+	deleted, failed := l.giveBack(ctx, lease.Token)
+	return l.decided("release", deleted, failed)
+}
+
+// giveBack releases the key on every node, even on a node that seems not to have granted it: the
+// reply may have been lost. giveBack ignores the end of ctx, so that no key stays behind.
+func (l *redlock) giveBack(ctx context.Context, token string) (deleted int, failed []error) {
+	return l.onEach(context.WithoutCancel(ctx), func(ctx context.Context, node Node) error {
+		return releaseOwned(ctx, node, l.key, token)
+	})
 }

@@ -20,7 +20,7 @@ func init() {
 		Summary:  "as redlock-drift, on nodes that stay away for TTL after they restarted without their data",
 		Topology: Independent,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			claims := redlockDriftClaims("redlock-delayed-restart", ttl, nodes)
+			claims := redlockDriftClaims("redlock-delayed-restart")(ttl, nodes)
 			claims.Away = wholeMilliseconds(ttl)
 			return claims
 		},

@@ -2,8 +2,6 @@ package locks
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -25,11 +23,9 @@ func init() {
 		Document: "R",
 		Summary:  "SET key token NX PX ms on each node in turn, held by N/2+1 for TTL - elapsed - TTL/100 - 2 ms · Lua: compare and delete on every node · when asked: Lua: compare and PEXPIRE on every node",
 		Topology: Independent,
-		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			return redlockDriftClaims("redlock-drift", ttl, nodes)
-		},
-		Flaws: flaws(redlockDriftFlaws, quorumLostKey("node-restart", "eviction")),
-		New:   onOneNode(newRedlockDrift),
+		Claims:   redlockDriftClaims("redlock-drift"),
+		Flaws:    flaws(redlockDriftFlaws, quorumLostKey("node-restart", "eviction")),
+		New:      onOneNode(newRedlockDrift),
 	})
 }
 
@@ -37,16 +33,15 @@ var redlockDriftFlaws = flaws(
 	deadlineCheckedTooEarly(), deadlineMoved("exclusion", "resource"), serverClock(), prolongedKey(), orphanedQuorum(),
 )
 
-func redlockDriftClaims(id string, ttl time.Duration, nodes int) history.Claims {
-	claims := oneNodeClaims(id, ttl, wholeMilliseconds(ttl), compareAndDelete, compareAndPExpire)
-	claims.Quorum = nodes/2 + 1
-	claims.Extends = true
-	claims.Timeout = redlockNodeTimeout(ttl)
-	return claims
+func redlockDriftClaims(id string) func(ttl time.Duration, nodes int) history.Claims {
+	return func(ttl time.Duration, nodes int) history.Claims {
+		also := history.Claims{Quorum: majority, Extends: true, Timeout: redlockNodeTimeout(ttl)}
+		return claims(id, wholeMilliseconds, also, compareAndDelete, compareAndPExpire)(ttl, nodes)
+	}
 }
 
-func newRedlockDrift(c *Client, key string, ttl time.Duration) (Lock, error) {
-	return &redlockDrift{redlock{client: c, key: key, ttl: ttl, nodeTimeout: redlockNodeTimeout(ttl)}}, nil
+func newRedlockDrift(h handle) (Lock, error) {
+	return &redlockDrift{redlock{h, redlockNodeTimeout(h.ttl)}}, nil
 }
 
 // redlockClockDrift returns the clock drift that the implementations listed on the Redis page
@@ -60,53 +55,25 @@ func (l *redlockDrift) TryLock(ctx context.Context) (Lease, error) {
 	if err != nil {
 		return Lease{}, err
 	}
-	lease := Lease{Token: token}
-	start, granted := time.Now(), 0
-	for _, node := range l.client.Nodes {
-		if l.ask(ctx, node, token, milliseconds(l.ttl)) == nil {
-			granted++
-		}
-	}
-	if granted >= len(l.client.Nodes)/2+1 && l.client.claim(&lease, start, l.ttl-redlockClockDrift(l.ttl)) {
+	lease, start := Lease{Token: token}, time.Now()
+	granted := l.ask(ctx, token)
+	if granted >= l.majority() && l.client.claim(&lease, start, l.ttl-redlockClockDrift(l.ttl)) {
 		return lease, nil
 	}
-	l.giveBack(ctx, token)
-	if err := ctx.Err(); err != nil {
-		return lease, fmt.Errorf("acquire %q: %w", l.key, err)
-	}
-	return lease, fmt.Errorf("%w: %d of %d nodes granted it, in %v of %v", ErrBusy, granted, len(l.client.Nodes), time.Since(start), l.ttl)
+	return lease, l.fail(ctx, token, granted, time.Since(start))
 }
 
 // Extend implements Extender ("Distributed Locks with Redis": "Extending the lock"): the lease goes
 // on if a majority of nodes prolonged it within the validity time. ErrNotHeld: so many nodes did not
 // have the client's key that no majority can have had it.
 func (l *redlockDrift) Extend(ctx context.Context, lease Lease) (Lease, error) {
-	start, extended := time.Now(), 0
-	var failed []error
-	for _, node := range l.client.Nodes {
-		err := l.prolong(ctx, node, lease.Token)
-		switch {
-		case err == nil:
-			extended++
-		case !errors.Is(err, ErrNotHeld):
-			failed = append(failed, err)
-		}
+	start := time.Now()
+	extended, failed := l.onEach(ctx, func(ctx context.Context, node Node) error {
+		return extendOwned(ctx, node, l.key, lease.Token, l.ttl)
+	})
+	err := l.decided("extend", extended, failed)
+	if err == nil && !l.client.claim(&lease, start, l.ttl-redlockClockDrift(l.ttl)) {
+		err = errExtendedTooLate
 	}
-	majority := len(l.client.Nodes)/2 + 1
-	switch {
-	case extended+len(failed) < majority:
-		return lease, ErrNotHeld
-	case extended < majority:
-		return lease, fmt.Errorf("extend %q on %d of %d nodes: %w", l.key, extended, len(l.client.Nodes), errors.Join(failed...))
-	case !l.client.claim(&lease, start, l.ttl-redlockClockDrift(l.ttl)):
-		return lease, errExtendedTooLate
-	}
-	return lease, nil
-}
-
-// prolong extends the lease on one node and waits at most l.nodeTimeout.
-func (l *redlockDrift) prolong(ctx context.Context, node Node, token string) error {
-	ctx, cancel := context.WithTimeout(ctx, l.nodeTimeout)
-	defer cancel()
-	return extendOwned(ctx, node, l.key, token, l.ttl)
+	return lease, err
 }

@@ -20,9 +20,7 @@ import (
 //
 // A release always succeeds: it does not wait for its results. A second release in a row panics.
 type redlockNaive struct {
-	client *Client
-	key    string
-	ttl    time.Duration
+	handle
 
 	mu   sync.Mutex
 	held []Node        // the nodes of the latest quorum; a release does not clear them
@@ -35,18 +33,11 @@ func init() {
 		Document: "D0",
 		Summary:  "SET key token NX PX ms on all nodes at once, held by N/2+1 · Lua: compare and delete, not awaited · a watchdog per grant: every TTL/3 EXPIRE key s on all nodes",
 		Topology: Independent,
-		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			// The renewal's whole seconds outlast the grant's milliseconds.
-			claims := oneNodeClaims("redlock-naive", ttl, wholeSeconds(ttl), compareAndDelete)
-			claims.Quorum = nodes/2 + 1
-			claims.Renews = true
-			return claims
-		},
+		// The renewal's whole seconds outlast the grant's milliseconds.
+		Claims:    claims("redlock-naive", wholeSeconds, history.Claims{Quorum: majority, Renews: true}, compareAndDelete),
 		Flaws:     redlockNaiveFlaws,
 		Unrenewed: "redlock",
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &redlockNaive{client: c, key: key, ttl: ttl}, nil
-		}),
+		New:       onOneNode(func(h handle) (Lock, error) { return &redlockNaive{handle: h}, nil }),
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,10 +17,8 @@ import (
 //
 // Unlock returns ErrNotHeld if it does not find the owner's field.
 type reentrantHash struct {
-	node  Node
-	key   string
+	handle
 	owner string
-	ttl   time.Duration
 }
 
 func init() {
@@ -30,15 +27,9 @@ func init() {
 		Document: "D2",
 		Summary:  "Lua: free or own: HINCRBY key owner 1, EXPIRE · Lua: HINCRBY key owner -1, at 0 DEL",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("reentrant-hash", ttl, wholeSeconds(ttl), hashEnter, hashLeave)
-			claims.Reentrant = true
-			return claims
-		},
-		Flaws: entriesWithoutRenewal("D2"),
-		New: withState(ownerID, func(c *Client, owner string, key string, ttl time.Duration) (Lock, error) {
-			return &reentrantHash{node: c.Nodes[0], key: key, owner: owner, ttl: ttl}, nil
-		}),
+		Claims:   claims("reentrant-hash", wholeSeconds, history.Claims{Reentrant: true}, hashEnter, hashLeave),
+		Flaws:    entriesWithoutRenewal("D2"),
+		New:      withState(ownerID, func(h handle, owner string) Lock { return &reentrantHash{h, owner} }),
 	})
 }
 
@@ -113,7 +104,7 @@ return 0`)
 // TryLock implements Lock. The lease's token is the owner's id. LostC is nil: nothing reports the
 // loss of the lock to the owner.
 func (l *reentrantHash) TryLock(ctx context.Context) (Lease, error) {
-	reply := hashEnter.Run(ctx, l.node, []string{l.key}, l.owner, seconds(l.ttl))
+	reply := hashEnter.Run(ctx, l.node(), []string{l.key}, l.owner, seconds(l.ttl))
 	return Lease{Token: l.owner}, acquired(reply, l.key)
 }
 
@@ -125,7 +116,7 @@ func (l *reentrantHash) Unlock(ctx context.Context, _ Lease) error {
 
 // leave removes one entry and reports whether that freed the lock.
 func (l *reentrantHash) leave(ctx context.Context) (last bool, err error) {
-	freed, err := hashLeave.Run(ctx, l.node, []string{l.key}, l.owner).Int64()
+	freed, err := hashLeave.Run(ctx, l.node(), []string{l.key}, l.owner).Int64()
 	switch {
 	case errors.Is(err, redis.Nil):
 		return false, ErrNotHeld

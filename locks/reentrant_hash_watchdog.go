@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -18,30 +17,20 @@ import (
 // ErrNotHeld if it does not find the owner's field.
 type reentrantHashWatchdog struct {
 	*reentrantHash
-	process context.Context // the client process's context
-	timers  *hashTimers
+	timers *hashTimers
 }
 
 func init() {
 	Register(Recipe{
-		ID:       "reentrant-hash-watchdog",
-		Document: "D2",
-		Summary:  "Lua: free or own: HINCRBY key owner 1, EXPIRE · Lua: HINCRBY key owner -1, at 0 DEL and stop · every TTL/3 Lua: own: EXPIRE",
-		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("reentrant-hash-watchdog", ttl, wholeSeconds(ttl), hashEnter, hashLeave, hashRenew)
-			claims.Reentrant = true
-			claims.Renews = true
-			return claims
-		},
+		ID:        "reentrant-hash-watchdog",
+		Document:  "D2",
+		Summary:   "Lua: free or own: HINCRBY key owner 1, EXPIRE · Lua: HINCRBY key owner -1, at 0 DEL and stop · every TTL/3 Lua: own: EXPIRE",
+		Topology:  Single,
+		Claims:    claims("reentrant-hash-watchdog", wholeSeconds, history.Claims{Reentrant: true, Renews: true}, hashEnter, hashLeave, hashRenew),
 		Flaws:     reentrantHashWatchdogFlaws,
 		Unrenewed: "reentrant-hash",
-		New: withState(newHashTimers, func(c *Client, t *hashTimers, key string, ttl time.Duration) (Lock, error) {
-			return &reentrantHashWatchdog{
-				reentrantHash: &reentrantHash{node: c.Nodes[0], key: key, owner: t.owner, ttl: ttl},
-				process:       c.Context,
-				timers:        t,
-			}, nil
+		New: withState(newHashTimers, func(h handle, t *hashTimers) Lock {
+			return &reentrantHashWatchdog{&reentrantHash{h, t.owner}, t}
 		}),
 	})
 }
@@ -89,7 +78,7 @@ func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	l.timers.mu.Lock()
 	defer l.timers.mu.Unlock()
 	if timer := l.timers.byKey[l.key]; timer == nil || !timer.alive() {
-		l.timers.byKey[l.key] = startWatchdog(l.process, l.ttl/3, l.renew)
+		l.timers.byKey[l.key] = startWatchdog(l.client.Context, l.ttl/3, l.renew)
 	}
 	return lease, nil
 }
@@ -99,7 +88,7 @@ func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
 func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/3)
 	defer cancel()
-	renewed, err := hashRenew.Run(ctx, l.node, []string{l.key}, l.owner, seconds(l.ttl)).Int64()
+	renewed, err := hashRenew.Run(ctx, l.node(), []string{l.key}, l.owner, seconds(l.ttl)).Int64()
 	return err != nil || renewed == 1
 }
 

@@ -2,7 +2,6 @@ package locks
 
 import (
 	"context"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -21,15 +20,9 @@ func init() {
 		Document: "D3",
 		Summary:  "entered before: count+1, else SET key token EX s NX · count-1, at 0 Lua: compare and delete",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("reentrant-local", ttl, wholeSeconds(ttl), compareAndDelete)
-			claims.Reentrant = true
-			return claims
-		},
-		Flaws: reentrantLocalFlaws,
-		New: withState(newLocalLocks, func(_ *Client, all *localLocks, key string, ttl time.Duration) (Lock, error) {
-			return &reentrantLocal{localLock{all, key, ttl, false}}, nil
-		}),
+		Claims:   claims("reentrant-local", wholeSeconds, history.Claims{Reentrant: true}, compareAndDelete),
+		Flaws:    reentrantLocalFlaws,
+		New:      withState(newLocalLocks, func(h handle, all *localLocks) Lock { return &reentrantLocal{localLock{h, all, false}} }),
 	})
 }
 
@@ -59,28 +52,56 @@ func reenteredLocally(outlasting ...string) []Flaw {
 
 // localLock is a handle on one lock of a client process.
 type localLock struct {
+	handle
 	*localLocks
-	key    string
-	ttl    time.Duration
 	renews bool // the first entry starts the renewal
 }
 
-// TryLock implements Lock. LostC is nil: nothing reports the loss of the lock to the owner.
+// TryLock implements Lock: it adds an entry if this process already holds the lock. Otherwise it acquires
+// the lock in Redis. LostC is nil: nothing reports the loss of the lock to the owner.
 func (l localLock) TryLock(ctx context.Context) (Lease, error) {
-	return l.lock(ctx, l.key, l.ttl, l.renews)
+	defer l.synchronized()()
+	if hold, ok := l.holds[l.key]; ok {
+		hold.count++
+		l.holds[l.key] = hold
+		return Lease{Token: hold.token}, nil
+	}
+	return l.withToken(func(token string) error {
+		if err := setOrBusy(ctx, l.node(), l.key, token, l.ttl); err != nil {
+			return err
+		}
+		l.holds[l.key] = localHold{count: 1, token: token}
+		if l.renews {
+			l.renewal.start(l.key, token, l.ttl)
+		}
+		return nil
+	})
 }
 
-// Unlock implements Lock. Without an entry it returns ErrRefused, even if Redis still has the
-// owner's key (after a grant whose reply was lost).
+// Unlock implements Lock: it removes one entry from the count. At the last entry it removes the hold, stops
+// all renewals of the client process, for other locks too, and sends the release, whose result it ignores.
+// Without an entry it returns ErrRefused, even if Redis still has the owner's key (after a grant whose
+// reply was lost).
 func (l localLock) Unlock(ctx context.Context, lease Lease) error {
-	return l.unLock(ctx, l.key, lease.Token)
+	defer l.synchronized()()
+	hold, ok := l.holds[l.key]
+	if !ok {
+		return ErrRefused
+	}
+	if hold.count--; hold.count > 0 {
+		l.holds[l.key] = hold
+		return nil
+	}
+	delete(l.holds, l.key)
+	l.renewal.stop()
+	releaseRegardless(ctx, l.node(), l.key, lease.Token)
+	return nil
 }
 
 // localLocks is D3's RedisDistributedLock: all locks of one client process, which is one owner. Its
 // methods are synchronized: only one call runs at a time, whatever its key. All other calls wait
 // until Redis has answered the running call.
 type localLocks struct {
-	client  *Client
 	renewal *boundedRenewal
 	// calls has room for one element, which the running call puts in and takes out. Nothing
 	// interrupts a waiting call. A sync.Mutex would not do, because a virtual clock stands still
@@ -91,7 +112,7 @@ type localLocks struct {
 
 func newLocalLocks(c *Client) (*localLocks, error) {
 	renewal, err := newBoundedRenewal(c)
-	return &localLocks{client: c, renewal: renewal, calls: make(chan struct{}, 1), holds: map[string]localHold{}}, err
+	return &localLocks{renewal: renewal, calls: make(chan struct{}, 1), holds: map[string]localHold{}}, err
 }
 
 // localHold is an owner's hold on one lock, as the owner remembers it.
@@ -104,46 +125,4 @@ type localHold struct {
 func (a *localLocks) synchronized() (end func()) {
 	a.calls <- struct{}{}
 	return func() { <-a.calls }
-}
-
-// lock adds an entry if this process already holds the lock. Otherwise it acquires the lock in
-// Redis and, if renew is set, starts the renewal.
-func (a *localLocks) lock(ctx context.Context, key string, ttl time.Duration, renew bool) (Lease, error) {
-	defer a.synchronized()()
-	if hold, ok := a.holds[key]; ok {
-		hold.count++
-		a.holds[key] = hold
-		return Lease{Token: hold.token}, nil
-	}
-	token, err := a.client.Token()
-	if err != nil {
-		return Lease{}, err
-	}
-	if err := setOrBusy(ctx, a.client.Nodes[0], key, token, ttl); err != nil {
-		return Lease{Token: token}, err
-	}
-	a.holds[key] = localHold{count: 1, token: token}
-	if renew {
-		a.renewal.start(key, token, ttl)
-	}
-	return Lease{Token: token}, nil
-}
-
-// unLock removes one entry from the count. At the last entry it removes the hold, stops all renewals
-// of the client process, for other locks too, and sends the release. It ignores the release's
-// result.
-func (a *localLocks) unLock(ctx context.Context, key, token string) error {
-	defer a.synchronized()()
-	hold, ok := a.holds[key]
-	if !ok {
-		return ErrRefused
-	}
-	if hold.count--; hold.count > 0 {
-		a.holds[key] = hold
-		return nil
-	}
-	delete(a.holds, key)
-	a.renewal.stop()
-	releaseRegardless(ctx, a.client.Nodes[0], key, token)
-	return nil
 }

@@ -2,7 +2,6 @@ package locks
 
 import (
 	"slices"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -26,18 +25,11 @@ func init() {
 		Document: "D3",
 		Summary: "entered before: count+1, else SET key token EX s NX · count-1, at 0 Lua: compare and delete · " +
 			"Lua: compare and EXPIRE at 0, TTL, 2 TTL and 3 TTL, ten renewals of a client at a time",
-		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("reentrant-renewal", ttl, wholeSeconds(ttl), compareAndDelete, compareAndExpire)
-			claims.Reentrant = true
-			claims.Renews = true
-			return claims
-		},
+		Topology:  Single,
+		Claims:    claims("reentrant-renewal", wholeSeconds, history.Claims{Reentrant: true, Renews: true}, compareAndDelete, compareAndExpire),
 		Flaws:     reentrantRenewalFlaws,
 		Unrenewed: "reentrant-local",
-		New: withState(newLocalLocks, func(_ *Client, all *localLocks, key string, ttl time.Duration) (Lock, error) {
-			return &reentrantRenewal{localLock{all, key, ttl, true}}, nil
-		}),
+		New:       withState(newLocalLocks, func(h handle, all *localLocks) Lock { return &reentrantRenewal{localLock{h, all, true}} }),
 	})
 }
 

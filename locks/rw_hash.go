@@ -12,7 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwHash is the write lock of D4's read-write lock for a cluster. One hash holds the time at which
+// rwHash is one side of D4's read-write lock for a cluster. One hash holds the time at which
 // the latest reader entered and the time at which the writer entered, by the clients' own clocks.
 // There are three flaws. A second reader overwrites the first reader's time, so the second reader's
 // release lets a writer in beside the first reader. The clients' clocks decide whose entry still
@@ -20,9 +20,8 @@ import (
 //
 // The release script returns nothing, so Unlock never returns ErrNotHeld.
 type rwHash struct {
-	client *Client
-	key    string
-	ttl    time.Duration
+	handle
+	field string // read or write
 }
 
 func init() {
@@ -31,16 +30,10 @@ func init() {
 		Document: "D4",
 		Summary:  "Lua: no living write (to write: nor read): HSET key read|write <client's ms>, PEXPIRE · Lua: HDEL of the caller's ms",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("rw-hash", ttl, wholeMilliseconds(rwHashWriteLife*ttl), hashRead, hashWrite, hashForget)
-			claims.ReadWrite = true
-			claims.ClientClock = true
-			return claims
-		},
+		Claims: claims("rw-hash", func(ttl time.Duration) time.Duration { return wholeMilliseconds(rwHashWriteLife * ttl) },
+			history.Claims{ReadWrite: true, ClientClock: true}, hashRead, hashWrite, hashForget),
 		Flaws: rwHashFlaws,
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &rwHash{client: c, key: key, ttl: ttl}, nil
-		}),
+		New:   onOneNode(func(h handle) (Lock, error) { return rwLock{&rwHash{h, "write"}, &rwHash{h, "read"}}, nil }),
 	})
 }
 
@@ -76,9 +69,6 @@ const (
 	rwHashWriteLife = 3
 	rwHashKeyLife   = 10
 )
-
-// rwHashReader is an rwHash that clients acquire for reading.
-type rwHashReader struct{ *rwHash }
 
 // hashRead lets a reader in and returns 1. It returns 0 if the hash has a writer's time that lies at
 // most ARGV[2] ms in the past, or in the future.
@@ -119,43 +109,21 @@ if redis.call("HGET", KEYS[1], ARGV[1]) == ARGV[2] then
   redis.call("HDEL", KEYS[1], ARGV[1])
 end`)
 
-// Read implements RWLocker.
-func (l *rwHash) Read() Lock { return rwHashReader{l} }
-
-// Write implements RWLocker.
-func (l *rwHash) Write() Lock { return l }
-
-// TryLock implements Lock for the writer. The lease's token is the client's time in milliseconds.
+// TryLock implements Lock. The lease's token is the client's time in milliseconds.
 func (l *rwHash) TryLock(ctx context.Context) (Lease, error) {
-	return l.try(ctx, hashWrite, milliseconds(l.ttl))
-}
-
-// Unlock implements Lock for the writer. It never returns ErrNotHeld.
-func (l *rwHash) Unlock(ctx context.Context, lease Lease) error {
-	return l.forget(ctx, "write", lease)
-}
-
-// TryLock implements Lock for a reader. The lease's token is the client's time in milliseconds.
-func (l rwHashReader) TryLock(ctx context.Context) (Lease, error) {
-	return l.try(ctx, hashRead)
-}
-
-// Unlock implements Lock for a reader. It never returns ErrNotHeld.
-func (l rwHashReader) Unlock(ctx context.Context, lease Lease) error {
-	return l.forget(ctx, "read", lease)
-}
-
-// try runs the given script, hashRead or hashWrite, with the client's time.
-func (l *rwHash) try(ctx context.Context, enter *script, more ...any) (Lease, error) {
 	now := l.client.Now().UnixMilli()
-	args := append([]any{now, milliseconds(rwHashWriteLife * l.ttl), milliseconds(rwHashKeyLife * l.ttl)}, more...)
-	reply := enter.Run(ctx, l.client.Nodes[0], []string{l.key}, args...)
+	enter, args := hashRead, []any{now, milliseconds(rwHashWriteLife * l.ttl), milliseconds(rwHashKeyLife * l.ttl)}
+	if l.field == "write" {
+		enter, args = hashWrite, append(args, milliseconds(l.ttl))
+	}
+	reply := enter.Run(ctx, l.node(), []string{l.key}, args...)
 	return Lease{Token: strconv.FormatInt(now, 10)}, acquired(reply, l.key)
 }
 
-// forget removes the lease's time from the field, "read" or "write", if the time is still there.
-func (l *rwHash) forget(ctx context.Context, field string, lease Lease) error {
-	err := hashForget.Run(ctx, l.client.Nodes[0], []string{l.key}, field, lease.Token).Err()
+// Unlock implements Lock: it removes the lease's time from the field, if the time is still there. It never
+// returns ErrNotHeld.
+func (l *rwHash) Unlock(ctx context.Context, lease Lease) error {
+	err := hashForget.Run(ctx, l.node(), []string{l.key}, l.field, lease.Token).Err()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("release %q: %w", l.key, err)
 	}

@@ -7,16 +7,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwHashOwners is the write lock of a corrected rw-hash. One hash has a field for each reader and
+// rwHashOwners is one side of a corrected rw-hash. One hash has a field for each reader and
 // one for the writer. Each field has its own deadline by the node's clock. Clients never overwrite
 // or remove another client's field before its deadline, and no client's clock decides who gets in. A
 // crashed client's field ends at its own deadline, even if later readers prolong the hash.
 //
 // Unlock returns ErrNotHeld if it does not find the caller's field.
 type rwHashOwners struct {
-	client *Client
-	key    string
-	ttl    time.Duration
+	handle
+	mode string // read or write
 }
 
 func init() {
@@ -25,14 +24,10 @@ func init() {
 		Document: "D4",
 		Summary:  "Lua: no living writer (to write: nor reader): HSET key token|write <server's ms + TTL>, PEXPIRE; held for TTL - elapsed · Lua: HDEL of the caller's",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("rw-hash-owners", ttl, wholeMilliseconds(ttl), ownersEnter, ownersLeave)
-			claims.ReadWrite = true
-			return claims
-		},
-		Flaws: rwHashOwnersFlaws,
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &rwHashOwners{c, key, ttl}, nil
+		Claims:   claims("rw-hash-owners", wholeMilliseconds, history.Claims{ReadWrite: true}, ownersEnter, ownersLeave),
+		Flaws:    rwHashOwnersFlaws,
+		New: onOneNode(func(h handle) (Lock, error) {
+			return rwLock{&rwHashOwners{h, "write"}, &rwHashOwners{h, "read"}}, nil
 		}),
 	})
 }
@@ -50,9 +45,6 @@ func readerMoved() []Flaw {
 	}
 	return group
 }
-
-// rwHashOwnersReader is an rwHashOwners that clients acquire for reading.
-type rwHashOwnersReader struct{ *rwHashOwners }
 
 // ownersEnter returns 1 if it lets the caller in, else 0. It lets a reader in unless a writer is
 // in, and a writer unless any client is in. A reader's field is named by its token; the writer's
@@ -89,45 +81,24 @@ if mine and string.match(mine, ":(.*)$") == ARGV[2] then
 end
 return 0`)
 
-// Read implements RWLocker.
-func (l *rwHashOwners) Read() Lock { return rwHashOwnersReader{l} }
-
-// Write implements RWLocker.
-func (l *rwHashOwners) Write() Lock { return l }
-
-// TryLock implements Lock for the writer.
-func (l *rwHashOwners) TryLock(ctx context.Context) (Lease, error) { return l.try(ctx, "write") }
-
-// Unlock implements Lock for the writer.
-func (l *rwHashOwners) Unlock(ctx context.Context, lease Lease) error {
-	return l.leave(ctx, "write", lease.Token)
-}
-
-// TryLock implements Lock for a reader.
-func (l rwHashOwnersReader) TryLock(ctx context.Context) (Lease, error) { return l.try(ctx, "read") }
-
-// Unlock implements Lock for a reader.
-func (l rwHashOwnersReader) Unlock(ctx context.Context, lease Lease) error {
-	return l.leave(ctx, "read", lease.Token)
-}
-
-// try makes one attempt. It releases a grant that arrives after the end of its lease.
-func (l *rwHashOwners) try(ctx context.Context, mode string) (Lease, error) {
+// TryLock implements Lock. It releases a grant that arrives after the end of its lease.
+func (l *rwHashOwners) TryLock(ctx context.Context) (Lease, error) {
 	token, err := l.client.Token()
 	if err != nil {
 		return Lease{}, err
 	}
 	lease, start := Lease{Token: token}, time.Now()
-	reply := ownersEnter.Run(ctx, l.client.Nodes[0], []string{l.key}, mode, token, milliseconds(l.ttl))
+	reply := ownersEnter.Run(ctx, l.node(), []string{l.key}, l.mode, token, milliseconds(l.ttl))
 	if err := acquired(reply, l.key); err != nil {
 		return lease, err
 	}
 	if !l.client.claim(&lease, start, l.ttl) {
-		return lease, tooLate(l.leave(ctx, mode, token))
+		return lease, tooLate(l.Unlock(ctx, lease))
 	}
 	return lease, nil
 }
 
-func (l *rwHashOwners) leave(ctx context.Context, mode, token string) error {
-	return released(ownersLeave.Run(ctx, l.client.Nodes[0], []string{l.key}, mode, token), l.key)
+// Unlock implements Lock.
+func (l *rwHashOwners) Unlock(ctx context.Context, lease Lease) error {
+	return released(ownersLeave.Run(ctx, l.node(), []string{l.key}, l.mode, lease.Token), l.key)
 }

@@ -3,12 +3,11 @@ package locks
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// rwTwoKeys is the write lock of D4's read-write lock on a single node: one key for all readers and one for
+// rwTwoKeys is one side of D4's read-write lock on a single node: one key for all readers and one for
 // the writer. The flaw needs no fault: nobody counts readers, so the first reader to leave deletes the key
 // of all readers and lets a writer in beside the remaining readers. On Redis Cluster a script with these
 // two keys fails with CROSSSLOT.
@@ -16,9 +15,9 @@ import (
 // Unlock returns ErrNotHeld if DEL replies 0: the key expired, or another client deleted it, or the node
 // lost it.
 type rwTwoKeys struct {
-	node              Node
-	readKey, writeKey string
-	ttl               time.Duration
+	handle
+	enter *script // twoKeysRead or twoKeysWrite
+	side  int     // which of keys is the side's own
 }
 
 func init() {
@@ -27,14 +26,10 @@ func init() {
 		Document: "D4",
 		Summary:  "read: Lua: no writer: SET readKey 1 EX s; write: Lua: no reader: SET writeKey 1 EX s NX · DEL readKey or writeKey",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("rw-two-keys", ttl, wholeSeconds(ttl), twoKeysRead, twoKeysWrite)
-			claims.ReadWrite = true
-			return claims
-		},
-		Flaws: rwTwoKeysFlaws,
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &rwTwoKeys{node: c.Nodes[0], readKey: key + ":read", writeKey: key + ":write", ttl: ttl}, nil
+		Claims:   claims("rw-two-keys", wholeSeconds, history.Claims{ReadWrite: true}, twoKeysRead, twoKeysWrite),
+		Flaws:    rwTwoKeysFlaws,
+		New: onOneNode(func(h handle) (Lock, error) {
+			return rwLock{&rwTwoKeys{h, twoKeysWrite, 1}, &rwTwoKeys{h, twoKeysRead, 0}}, nil
 		}),
 	})
 }
@@ -54,9 +49,6 @@ var rwTwoKeysFlaws = flaws(
 		"D4, single node", "exclusion", "resource"),
 	leaseOutlived(), workOutlived("D4, single node"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 )
-
-// rwTwoKeysReader is an rwTwoKeys that clients acquire for reading.
-type rwTwoKeysReader struct{ *rwTwoKeys }
 
 // twoKeysRead lets a reader in and returns 1. It returns 0 if there is a writer. Each reader sets
 // the readers' key with a new expiry.
@@ -79,40 +71,22 @@ if redis.call("SET", KEYS[2], 1, "EX", ARGV[1], "NX") then
 end
 return 0`)
 
-// Read implements RWLocker.
-func (l *rwTwoKeys) Read() Lock { return rwTwoKeysReader{l} }
+// keys returns the readers' key and the writer's.
+func (l *rwTwoKeys) keys() []string { return []string{l.key + ":read", l.key + ":write"} }
 
-// Write implements RWLocker.
-func (l *rwTwoKeys) Write() Lock { return l }
-
-// TryLock implements Lock for the writer.
+// TryLock implements Lock.
 func (l *rwTwoKeys) TryLock(ctx context.Context) (Lease, error) {
-	return Lease{}, l.try(ctx, twoKeysWrite)
-}
-
-// Unlock implements Lock for the writer.
-func (l *rwTwoKeys) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.writeKey)
-}
-
-// TryLock implements Lock for a reader.
-func (l rwTwoKeysReader) TryLock(ctx context.Context) (Lease, error) {
-	return Lease{}, l.try(ctx, twoKeysRead)
-}
-
-// Unlock implements Lock for a reader. The DEL removes the key of all readers.
-func (l rwTwoKeysReader) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.readKey)
-}
-
-// try runs the given script, twoKeysRead or twoKeysWrite.
-func (l *rwTwoKeys) try(ctx context.Context, enter *script) error {
-	entered, err := enter.Run(ctx, l.node, []string{l.readKey, l.writeKey}, seconds(l.ttl)).Int64()
+	entered, err := l.enter.Run(ctx, l.node(), l.keys(), seconds(l.ttl)).Int64()
 	switch {
 	case err != nil:
-		return fmt.Errorf("acquire %q or %q: %w", l.readKey, l.writeKey, err)
+		return Lease{}, fmt.Errorf("acquire %q or %q: %w", l.keys()[0], l.keys()[1], err)
 	case entered == 0:
-		return ErrBusy
+		return Lease{}, ErrBusy
 	}
-	return nil
+	return Lease{}, nil
+}
+
+// Unlock implements Lock. A reader's DEL removes the key of all readers.
+func (l *rwTwoKeys) Unlock(ctx context.Context, _ Lease) error {
+	return del(ctx, l.node(), l.keys()[l.side])
 }

@@ -2,7 +2,6 @@ package locks
 
 import (
 	"context"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -12,11 +11,7 @@ import (
 // another's lock.
 //
 // Unlock returns ErrNotHeld if DEL replies 0.
-type setNXEX struct {
-	node Node
-	key  string
-	ttl  time.Duration
-}
+type setNXEX struct{ plainDel }
 
 func init() {
 	Register(Recipe{
@@ -24,22 +19,13 @@ func init() {
 		Document: "D3",
 		Summary:  "SET key 1 EX s NX · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("set-nx-ex", ttl, wholeSeconds(ttl))
-		},
-		Flaws: flaws(bareDelete("D3"), leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setNXEX{c.Nodes[0], key, ttl}, nil
-		}),
+		Claims:   claims("set-nx-ex", wholeSeconds, history.Claims{}),
+		Flaws:    flaws(bareDelete("D3"), leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
+		New:      onOneNode(func(h handle) (Lock, error) { return &setNXEX{plainDel{h}}, nil }),
 	})
 }
 
 // TryLock implements Lock. The lease has no token.
 func (l *setNXEX) TryLock(ctx context.Context) (Lease, error) {
-	return Lease{}, setIfAbsent(ctx, l.node, l.key, 1, "EX", seconds(l.ttl), "NX")
-}
-
-// Unlock implements Lock.
-func (l *setNXEX) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
+	return Lease{}, setIfAbsent(ctx, l.node(), l.key, 1, "EX", seconds(l.ttl), "NX")
 }

@@ -22,28 +22,20 @@ import (
 // D3 only logs errors. So TryLock returns ErrBusy after an error too (then also ErrPresumed), and
 // Unlock always returns nil.
 type setNXEXBoundedRenewal struct {
-	client  *Client
-	key     string
-	ttl     time.Duration
+	handle
 	renewal *boundedRenewal
 }
 
 func init() {
 	Register(Recipe{
-		ID:       "set-nx-ex-bounded-renewal",
-		Document: "D3",
-		Summary:  "SET key token EX s NX · Lua: compare and delete · Lua: compare and EXPIRE at 0, TTL, 2 TTL and 3 TTL",
-		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("set-nx-ex-bounded-renewal", ttl, wholeSeconds(ttl), compareAndDelete, compareAndExpire)
-			claims.Renews = true
-			return claims
-		},
+		ID:        "set-nx-ex-bounded-renewal",
+		Document:  "D3",
+		Summary:   "SET key token EX s NX · Lua: compare and delete · Lua: compare and EXPIRE at 0, TTL, 2 TTL and 3 TTL",
+		Topology:  Single,
+		Claims:    claims("set-nx-ex-bounded-renewal", wholeSeconds, history.Claims{Renews: true}, compareAndDelete, compareAndExpire),
 		Flaws:     setNXEXBoundedRenewalFlaws,
 		Unrenewed: "set-nx-px",
-		New: withState(newBoundedRenewal, func(c *Client, r *boundedRenewal, key string, ttl time.Duration) (Lock, error) {
-			return &setNXEXBoundedRenewal{client: c, key: key, ttl: ttl, renewal: r}, nil
-		}),
+		New:       withState(newBoundedRenewal, func(h handle, r *boundedRenewal) Lock { return &setNXEXBoundedRenewal{h, r} }),
 	})
 }
 
@@ -66,22 +58,19 @@ func boundedRenewalFails() []Flaw {
 
 // TryLock implements Lock. LostC is nil: D3 ignores the renewal's replies.
 func (l *setNXEXBoundedRenewal) TryLock(ctx context.Context) (Lease, error) {
-	token, err := l.client.Token()
-	if err != nil {
-		return Lease{}, err
-	}
-	lease := Lease{Token: token}
-	if err := setOrBusy(ctx, l.client.Nodes[0], l.key, token, l.ttl); err != nil {
-		return lease, err
-	}
-	l.renewal.start(l.key, token, l.ttl)
-	return lease, nil
+	return l.withToken(func(token string) error {
+		if err := setOrBusy(ctx, l.node(), l.key, token, l.ttl); err != nil {
+			return err
+		}
+		l.renewal.start(l.key, token, l.ttl)
+		return nil
+	})
 }
 
 // Unlock implements Lock: it stops all renewals of the client, then releases the lock.
 func (l *setNXEXBoundedRenewal) Unlock(ctx context.Context, lease Lease) error {
 	l.renewal.stop()
-	releaseRegardless(ctx, l.client.Nodes[0], l.key, lease.Token)
+	releaseRegardless(ctx, l.node(), l.key, lease.Token)
 	return nil
 }
 

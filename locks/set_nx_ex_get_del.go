@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,11 +15,7 @@ import (
 // and another client may set it.
 //
 // Unlock returns ErrNotHeld if the GET finds no key or another's value, or if the DEL finds no key.
-type setNXEXGetDel struct {
-	client *Client
-	key    string
-	ttl    time.Duration
-}
+type setNXEXGetDel struct{ handle }
 
 func init() {
 	Register(Recipe{
@@ -28,9 +23,7 @@ func init() {
 		Document: "D3",
 		Summary:  "SET key token EX s NX · GET key, compare in the client, DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("set-nx-ex-get-del", ttl, wholeSeconds(ttl))
-		},
+		Claims:   claims("set-nx-ex-get-del", wholeSeconds, history.Claims{}),
 		Flaws: flaws(
 			// If a node dies between GET and DEL, the connection dies too, and the client sends no
 			// DEL. So faults that kill a node show this flaw only by chance.
@@ -40,24 +33,20 @@ func init() {
 			lateDelete("D3: GET and DEL are not one step"),
 			leaseOutlived(), workOutlived("D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey(),
 		),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setNXEXGetDel{c, key, ttl}, nil
-		}),
+		New: onOneNode(func(h handle) (Lock, error) { return &setNXEXGetDel{h}, nil }),
 	})
 }
 
 // TryLock implements Lock.
 func (l *setNXEXGetDel) TryLock(ctx context.Context) (Lease, error) {
-	token, err := l.client.Token()
-	if err != nil {
-		return Lease{}, err
-	}
-	return Lease{Token: token}, setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "EX", seconds(l.ttl), "NX")
+	return l.withToken(func(token string) error {
+		return setIfAbsent(ctx, l.node(), l.key, token, "EX", seconds(l.ttl), "NX")
+	})
 }
 
 // Unlock implements Lock.
 func (l *setNXEXGetDel) Unlock(ctx context.Context, lease Lease) error {
-	node := l.client.Nodes[0]
+	node := l.node()
 	value, err := node.Do(ctx, "GET", l.key).Text()
 	switch {
 	case errors.Is(err, redis.Nil):

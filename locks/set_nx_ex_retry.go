@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,11 +18,7 @@ import (
 //
 // A repeated release may find no key because the first release removed it, though its reply was
 // lost. ErrNotHeld is right in that case too.
-type setNXEXRetry struct {
-	client *Client
-	key    string
-	ttl    time.Duration
-}
+type setNXEXRetry struct{ handle }
 
 func init() {
 	Register(Recipe{
@@ -31,13 +26,9 @@ func init() {
 		Document: "D3",
 		Summary:  "SET key token EX s NX · Lua: compare and delete · each sent once more after a connection error",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("set-nx-ex-retry", ttl, wholeSeconds(ttl), compareAndDelete)
-		},
-		Flaws: setNXEXRetryFlaws,
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setNXEXRetry{c, key, ttl}, nil
-		}),
+		Claims:   claims("set-nx-ex-retry", wholeSeconds, history.Claims{}, compareAndDelete),
+		Flaws:    setNXEXRetryFlaws,
+		New:      onOneNode(func(h handle) (Lock, error) { return &setNXEXRetry{h}, nil }),
 	})
 }
 
@@ -53,24 +44,22 @@ var setNXEXRetryFlaws = flaws(
 // TryLock implements Lock. ErrBusy is Redis's last answer. After a repetition the key may be this
 // attempt's own, so the error is also ErrPresumed.
 func (l *setNXEXRetry) TryLock(ctx context.Context) (Lease, error) {
-	token, err := l.client.Token()
-	if err != nil {
-		return Lease{}, err
-	}
 	var lost error // the error of the first call
-	return Lease{Token: token}, execute(ctx, func() error {
-		err := setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "EX", seconds(l.ttl), "NX")
-		if lost != nil && errors.Is(err, ErrBusy) {
-			return presumed(lost)
-		}
-		lost = err
-		return err
+	return l.withToken(func(token string) error {
+		return execute(ctx, func() error {
+			err := setIfAbsent(ctx, l.node(), l.key, token, "EX", seconds(l.ttl), "NX")
+			if lost != nil && errors.Is(err, ErrBusy) {
+				return presumed(lost)
+			}
+			lost = err
+			return err
+		})
 	})
 }
 
 // Unlock implements Lock.
 func (l *setNXEXRetry) Unlock(ctx context.Context, lease Lease) error {
-	return execute(ctx, func() error { return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token) })
+	return execute(ctx, func() error { return releaseOwned(ctx, l.node(), l.key, lease.Token) })
 }
 
 // execute is RedisUtil.execute: it calls once, and once more after a connection error. A failed dial

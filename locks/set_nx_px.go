@@ -2,7 +2,6 @@ package locks
 
 import (
 	"context"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -15,11 +14,7 @@ import (
 // Unlock returns ErrNotHeld if the key is gone or has another's token. All three documents have the
 // same release script. The Unlock of D0 and the unLock of D3 ignore the script's result, like
 // set-nx-px-watchdog and set-nx-ex-bounded-renewal. This recipe uses the result.
-type setNXPX struct {
-	client *Client
-	key    string
-	ttl    time.Duration
-}
+type setNXPX struct{ ownedDel }
 
 func init() {
 	Register(Recipe{
@@ -27,31 +22,21 @@ func init() {
 		Document: "D0, D2, D3",
 		Summary:  "SET key token NX PX ms · Lua: compare and delete",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("set-nx-px", ttl, wholeMilliseconds(ttl), compareAndDelete)
-		},
-		Flaws: flaws(leaseOutlived(), workOutlived("D0, D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setNXPX{c, key, ttl}, nil
-		}),
+		Claims:   claims("set-nx-px", wholeMilliseconds, history.Claims{}, compareAndDelete),
+		Flaws:    flaws(leaseOutlived(), workOutlived("D0, D3"), serverClock(), prolongedKey(), serverLostKey(), orphanedKey()),
+		New:      onOneNode(func(h handle) (Lock, error) { return &setNXPX{ownedDel{h}}, nil }),
 	})
 }
 
 // TryLock implements Lock.
 func (l *setNXPX) TryLock(ctx context.Context) (Lease, error) {
-	token, err := l.client.Token()
-	if err != nil {
-		return Lease{}, err
-	}
-	return l.TryLockWith(ctx, token)
+	return l.withToken(func(token string) error {
+		_, err := l.TryLockWith(ctx, token)
+		return err
+	})
 }
 
 // TryLockWith implements TokenLocker: D3's caller passes its request's id.
 func (l *setNXPX) TryLockWith(ctx context.Context, token string) (Lease, error) {
-	return Lease{Token: token}, setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "NX", "PX", milliseconds(l.ttl))
-}
-
-// Unlock implements Lock.
-func (l *setNXPX) Unlock(ctx context.Context, lease Lease) error {
-	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
+	return Lease{Token: token}, setIfAbsent(ctx, l.node(), l.key, token, "NX", "PX", milliseconds(l.ttl))
 }

@@ -18,11 +18,7 @@ import (
 // Without such a replica, or when the lease is over, TryLock releases the key and returns ErrBusy.
 // If that release fails, the outcome is unknown. Unlock returns ErrNotHeld if the key is gone or has
 // another's token.
-type setNXPXWait struct {
-	client *Client
-	key    string
-	ttl    time.Duration
-}
+type setNXPXWait struct{ ownedDel }
 
 func init() {
 	Register(Recipe{
@@ -30,13 +26,9 @@ func init() {
 		Document: "R",
 		Summary:  "SET key token NX PX ms, WAIT 1 ms, held for TTL - elapsed if a replica has it, else compare and delete · Lua: compare and delete",
 		Topology: Replicated,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("set-nx-px-wait", ttl, wholeMilliseconds(ttl), compareAndDelete)
-		},
-		Flaws: setNXPXWaitFlaws,
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setNXPXWait{c, key, ttl}, nil
-		}),
+		Claims:   claims("set-nx-px-wait", wholeMilliseconds, history.Claims{}, compareAndDelete),
+		Flaws:    setNXPXWaitFlaws,
+		New:      onOneNode(func(h handle) (Lock, error) { return &setNXPXWait{ownedDel{h}}, nil }),
 	})
 }
 
@@ -65,7 +57,7 @@ func (l *setNXPXWait) TryLock(ctx context.Context) (Lease, error) {
 	if replicas >= acknowledgements && l.client.claim(&lease, start, l.ttl) {
 		return lease, nil
 	}
-	err = releaseOwned(ctx, l.client.Nodes[0], l.key, token)
+	err = releaseOwned(ctx, l.node(), l.key, token)
 	if err != nil && !errors.Is(err, ErrNotHeld) {
 		return lease, err
 	}
@@ -76,7 +68,7 @@ func (l *setNXPXWait) TryLock(ctx context.Context) (Lease, error) {
 // connection, so SET and WAIT share one connection. WAIT may take a tenth of the lease, so that
 // enough of the lease remains.
 func (l *setNXPXWait) set(ctx context.Context, token string) (replicas int64, err error) {
-	master, err := masterOf(ctx, l.client.Nodes[0], l.key)
+	master, err := masterOf(ctx, l.node(), l.key)
 	if err != nil {
 		return 0, err
 	}
@@ -94,9 +86,4 @@ func (l *setNXPXWait) set(ctx context.Context, token string) (replicas int64, er
 		return 0, fmt.Errorf("wait for replicas of %q: %w", l.key, err)
 	}
 	return replicas, nil
-}
-
-// Unlock implements Lock.
-func (l *setNXPXWait) Unlock(ctx context.Context, lease Lease) error {
-	return releaseOwned(ctx, l.client.Nodes[0], l.key, lease.Token)
 }

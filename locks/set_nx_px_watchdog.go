@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -32,16 +31,12 @@ func init() {
 		Document: "D0",
 		Summary:  "SET key token NX PX ms · Lua: compare and delete, then stop · every TTL/3 EXPIRE key s, for good until the first error or missing key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			// The renewal's whole seconds outlast the grant's milliseconds.
-			claims := oneNodeClaims("set-nx-px-watchdog", ttl, wholeSeconds(ttl), compareAndDelete)
-			claims.Renews = true
-			return claims
-		},
+		// The renewal's whole seconds outlast the grant's milliseconds.
+		Claims:    claims("set-nx-px-watchdog", wholeSeconds, history.Claims{Renews: true}, compareAndDelete),
 		Flaws:     setNXPXWatchdogFlaws,
 		Unrenewed: "set-nx-px",
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setNXPXWatchdog{watchedMutex: watchedMutex{c, key, ttl}, dogs: map[string]*watchdog{}}, nil
+		New: onOneNode(func(h handle) (Lock, error) {
+			return &setNXPXWatchdog{watchedMutex: watchedMutex{h}, dogs: map[string]*watchdog{}}, nil
 		}),
 	})
 }
@@ -96,19 +91,13 @@ func (l *setNXPXWatchdog) Unlock(ctx context.Context, lease Lease) error {
 }
 
 // watchedMutex sends the commands of D0's mutex and of its watchdog.
-type watchedMutex struct {
-	client *Client
-	key    string
-	ttl    time.Duration
-}
+type watchedMutex struct{ handle }
 
 // acquire makes one attempt, with a new value.
 func (l *watchedMutex) acquire(ctx context.Context) (Lease, error) {
-	token, err := l.client.Token()
-	if err != nil {
-		return Lease{}, err
-	}
-	return Lease{Token: token}, setIfAbsent(ctx, l.client.Nodes[0], l.key, token, "NX", "PX", milliseconds(l.ttl))
+	return l.withToken(func(token string) error {
+		return setIfAbsent(ctx, l.node(), l.key, token, "NX", "PX", milliseconds(l.ttl))
+	})
 }
 
 // renew prolongs the key, even if another client owns the key by now. The first error or missing
@@ -116,13 +105,13 @@ func (l *watchedMutex) acquire(ctx context.Context) (Lease, error) {
 func (l *watchedMutex) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*l.ttl/3)
 	defer cancel()
-	renewed, err := l.client.Nodes[0].Do(ctx, "EXPIRE", l.key, seconds(l.ttl)).Int64()
+	renewed, err := l.node().Do(ctx, "EXPIRE", l.key, seconds(l.ttl)).Int64()
 	return err == nil && renewed == 1
 }
 
 // release compares and deletes. It returns only errors: D0 does not read the reply.
 func (l *watchedMutex) release(ctx context.Context, lease Lease) error {
-	err := compareAndDelete.Run(ctx, l.client.Nodes[0], []string{l.key}, lease.Token).Err()
+	err := compareAndDelete.Run(ctx, l.node(), []string{l.key}, lease.Token).Err()
 	if err != nil {
 		return fmt.Errorf("release %q: %w", l.key, err)
 	}

@@ -3,7 +3,6 @@ package locks
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -28,17 +27,15 @@ func init() {
 	Register(Recipe{
 		ID:       "set-nx-px-watchdog-reused",
 		Document: "D0",
-		Summary:  "as set-nx-px-watchdog, with one stop channel for all leases: later watchdogs end at once, the second release panics",
+		Summary: "as set-nx-px-watchdog, with one stop channel for all leases: later watchdogs end at once, " +
+			"the second release panics",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("set-nx-px-watchdog-reused", ttl, wholeSeconds(ttl), compareAndDelete)
-			claims.Renews = true
-			return claims
-		},
+		// The renewal's whole seconds outlast the grant's milliseconds.
+		Claims:    claims("set-nx-px-watchdog-reused", wholeSeconds, history.Claims{Renews: true}, compareAndDelete),
 		Flaws:     setNXPXWatchdogReusedFlaws,
 		Unrenewed: "set-nx-px",
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setNXPXWatchdogReused{watchedMutex: watchedMutex{c, key, ttl}, stop: make(chan struct{})}, nil
+		New: onOneNode(func(h handle) (Lock, error) {
+			return &setNXPXWatchdogReused{watchedMutex{h}, make(chan struct{})}, nil
 		}),
 	})
 }
@@ -47,7 +44,8 @@ var setNXPXWatchdogReusedFlaws = flaws(
 	under(anyFault, "panic", Bug,
 		"Every release closes the one stop channel: the second release closes it again and panics, and the client process dies.",
 		"D0: Unlock closes l.watchDog, which the mutex never makes anew", "conduct"),
-	may(anyFault, under([]string{"client-crash", "client-skew", "partition", "partition-requests", "partition-replies", "reset", "node-pause"}, "renewal-failed", Bug,
+	may(anyFault, under(
+		[]string{"client-crash", "client-skew", "partition", "partition-requests", "partition-replies", "reset", "node-pause"}, "renewal-failed", Bug,
 		"The watchdog of every lease but the first finds the stop channel closed and ends before its first renewal: a critical section that overruns the lease loses it.",
 		"D0: startWatchDog waits for l.watchDog, which the first Unlock closed", "exclusion", "resource")),
 	plainExpire("client-pause", "node-restart", "node-clock"),
@@ -56,7 +54,9 @@ var setNXPXWatchdogReusedFlaws = flaws(
 	may(slices.Concat(clientClockFaults, delayingFaults), leaseOutlived()),
 	hungHolder("D0: the watchdog of the first lease"), serverClock(), prolongedKey(), serverLostKey(),
 	// The other faults show it only by chance: most trials panic before a key has kept others out.
-	may(strandingFaults, orphanedUnder([]string{"client-crash", "client-pause", "lost-reply", "partition", "partition-replies", "delay", "reset", "node-pause"})),
+	may(strandingFaults, orphanedUnder([]string{
+		"client-crash", "client-pause", "lost-reply", "partition", "partition-replies", "delay", "reset", "node-pause",
+	})),
 )
 
 // TryLock implements Lock. LostC is nil: D0's watchdog ends silently.

@@ -2,7 +2,6 @@ package locks
 
 import (
 	"context"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -11,10 +10,7 @@ import (
 // A holder that crashes, a SETNX whose reply is lost and a lost DEL each block everybody for ever.
 //
 // Unlock returns ErrNotHeld if DEL replies 0: another client deleted the key, or the node lost it.
-type setnxLock struct {
-	node Node
-	key  string
-}
+type setnxLock struct{ plainDel }
 
 func init() {
 	Register(Recipe{
@@ -22,9 +18,7 @@ func init() {
 		Document: "D3",
 		Summary:  "SETNX key 1 · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("setnx", ttl, 0)
-		},
+		Claims:   claims("setnx", forEver, history.Claims{}),
 		Flaws: flaws(
 			noExpiry("The key has no TTL: a client that crashes, or that loses the reply of SETNX or its DEL, blocks everybody for ever.",
 				"D3, SETNX"),
@@ -33,18 +27,11 @@ func init() {
 				"After the node lost the key and another got in, a bare DEL removes the other's lock and lets a third in.",
 				"D3, SETNX; "+redisOwner, "node-restart", "failover", "eviction")),
 		),
-		New: onOneNode(func(c *Client, key string, _ time.Duration) (Lock, error) {
-			return &setnxLock{c.Nodes[0], key}, nil
-		}),
+		New: onOneNode(func(h handle) (Lock, error) { return &setnxLock{plainDel{h}}, nil }),
 	})
 }
 
 // TryLock implements Lock. The lease has no token.
 func (l *setnxLock) TryLock(ctx context.Context) (Lease, error) {
-	return Lease{}, setnx(ctx, l.node, l.key, 1)
-}
-
-// Unlock implements Lock.
-func (l *setnxLock) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
+	return Lease{}, setnx(ctx, l.node(), l.key, 1)
 }

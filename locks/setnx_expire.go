@@ -2,7 +2,6 @@ package locks
 
 import (
 	"context"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -15,9 +14,7 @@ import (
 // client does not rely on it. Unlock returns ErrNotHeld if DEL replies 0.
 type setnxExpire struct {
 	polling
-	node Node
-	key  string
-	ttl  time.Duration
+	plainDel
 }
 
 func init() {
@@ -26,9 +23,7 @@ func init() {
 		Document: "D1, D3",
 		Summary:  "SETNX key 1, then EXPIRE key s · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("setnx-expire", ttl, wholeSeconds(ttl))
-		},
+		Claims:   claims("setnx-expire", wholeSeconds, history.Claims{}),
 		Flaws: flaws(
 			may([]string{"node-restart", "failover", "split-brain"},
 				under(without(strandingFaults, "node-restart", "failover", "split-brain"), "no-expiry", Bug,
@@ -48,21 +43,14 @@ func init() {
 			serverLostKey(),
 			orphanedKey(),
 		),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setnxExpire{node: c.Nodes[0], key: key, ttl: ttl}, nil
-		}),
+		New: onOneNode(func(h handle) (Lock, error) { return &setnxExpire{plainDel: plainDel{h}}, nil }),
 	})
 }
 
 // TryLock implements Lock. The lease has no token.
 func (l *setnxExpire) TryLock(ctx context.Context) (Lease, error) {
-	if err := setnx(ctx, l.node, l.key, 1); err != nil {
+	if err := setnx(ctx, l.node(), l.key, 1); err != nil {
 		return Lease{}, err
 	}
-	return Lease{}, expire(ctx, l.node, l.key, l.ttl)
-}
-
-// Unlock implements Lock.
-func (l *setnxExpire) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
+	return Lease{}, expire(ctx, l.node(), l.key, l.ttl)
 }

@@ -2,7 +2,6 @@ package locks
 
 import (
 	"context"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -12,11 +11,7 @@ import (
 // a busy lock prolongs the key of a living or dead holder, for as long as anybody polls.
 //
 // If the reply of EXEC is lost, the outcome is unknown. Unlock returns ErrNotHeld if DEL replies 0.
-type setnxExpireMulti struct {
-	node Node
-	key  string
-	ttl  time.Duration
-}
+type setnxExpireMulti struct{ plainDel }
 
 func init() {
 	Register(Recipe{
@@ -24,22 +19,13 @@ func init() {
 		Document: "D3",
 		Summary:  "MULTI, SETNX key 1, EXPIRE key s, EXEC · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("setnx-expire-multi", ttl, wholeSeconds(ttl))
-		},
-		Flaws: unconditionalExpire("D3: a transaction has no if/else"),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setnxExpireMulti{c.Nodes[0], key, ttl}, nil
-		}),
+		Claims:   claims("setnx-expire-multi", wholeSeconds, history.Claims{}),
+		Flaws:    unconditionalExpire("D3: a transaction has no if/else"),
+		New:      onOneNode(func(h handle) (Lock, error) { return &setnxExpireMulti{plainDel{h}}, nil }),
 	})
 }
 
 // TryLock implements Lock. The lease has no token.
 func (l *setnxExpireMulti) TryLock(ctx context.Context) (Lease, error) {
-	return Lease{}, setnxAndExpire(ctx, l.node.TxPipeline(), l.key, l.ttl)
-}
-
-// Unlock implements Lock.
-func (l *setnxExpireMulti) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
+	return Lease{}, setnxAndExpire(ctx, l.node().TxPipeline(), l.key, l.ttl)
 }

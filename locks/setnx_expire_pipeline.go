@@ -19,9 +19,7 @@ import (
 // it is 1 and EXPIRE fails, the outcome is unknown. Unlock returns ErrNotHeld if DEL replies 0.
 type setnxExpirePipeline struct {
 	polling
-	node Node
-	key  string
-	ttl  time.Duration
+	plainDel
 }
 
 func init() {
@@ -30,18 +28,14 @@ func init() {
 		Document: "D1",
 		Summary:  "in one pipeline SETNX key 1, EXPIRE key s · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			return oneNodeClaims("setnx-expire-pipeline", ttl, wholeSeconds(ttl))
-		},
+		Claims:   claims("setnx-expire-pipeline", wholeSeconds, history.Claims{}),
 		Flaws: flaws(
 			unconditionalExpire("D1: EXPIRE depends on SETNX's reply, which a pipeline cannot know"),
 			may(strandingFaults, under([]string{mixed}, "no-expiry", Bug,
 				"A pipeline is not atomic: if only SETNX arrives, or only SETNX reached the replica that becomes primary, the key has no TTL until somebody's next attempt gives it one.",
 				"D1: pipeline", "liveness")),
 		),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setnxExpirePipeline{node: c.Nodes[0], key: key, ttl: ttl}, nil
-		}),
+		New: onOneNode(func(h handle) (Lock, error) { return &setnxExpirePipeline{plainDel: plainDel{h}}, nil }),
 	})
 }
 
@@ -73,7 +67,7 @@ func unconditionalExpire(document string) []Flaw {
 
 // TryLock implements Lock. The lease has no token.
 func (l *setnxExpirePipeline) TryLock(ctx context.Context) (Lease, error) {
-	return Lease{}, setnxAndExpire(ctx, l.node.Pipeline(), l.key, l.ttl)
+	return Lease{}, setnxAndExpire(ctx, l.node().Pipeline(), l.key, l.ttl)
 }
 
 // setnxAndExpire sends SETNX and EXPIRE together, so EXPIRE runs whatever SETNX replies. It returns
@@ -86,9 +80,4 @@ func setnxAndExpire(ctx context.Context, together redis.Pipeliner, key string, t
 		return err
 	}
 	return lifeSet(timed, key)
-}
-
-// Unlock implements Lock.
-func (l *setnxExpirePipeline) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -21,12 +20,7 @@ import (
 // without a loop, so the lock is no Poller.
 //
 // A takeover ignores the reply to its DEL. Unlock returns ErrNotHeld if its DEL replies 0.
-type setnxTakeoverDel struct {
-	node Node
-	now  func() time.Time
-	key  string
-	ttl  time.Duration
-}
+type setnxTakeoverDel struct{ plainDel }
 
 func init() {
 	Register(Recipe{
@@ -34,15 +28,9 @@ func init() {
 		Document: "D1",
 		Summary:  "SETNX key <now + TTL>; busy: GET; in the past: DEL key, SETNX again · DEL key",
 		Topology: Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			claims := oneNodeClaims("setnx-takeover-del", ttl, wholeMilliseconds(ttl))
-			claims.ClientClock = true
-			return claims
-		},
-		Flaws: flaws(takeoverFlaws, leaseOutlived(), workOutlived("D1"), serverLostKey(), orphanedUnder(strandingFaults), staleTime("D1")),
-		New: onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) {
-			return &setnxTakeoverDel{c.Nodes[0], c.Now, key, ttl}, nil
-		}),
+		Claims:   claims("setnx-takeover-del", wholeMilliseconds, history.Claims{ClientClock: true}),
+		Flaws:    flaws(takeoverFlaws, leaseOutlived(), workOutlived("D1"), serverLostKey(), orphanedUnder(strandingFaults), staleTime("D1")),
+		New:      onOneNode(func(h handle) (Lock, error) { return &setnxTakeoverDel{plainDel{h}}, nil }),
 	})
 }
 
@@ -69,26 +57,21 @@ func (l *setnxTakeoverDel) TryLock(ctx context.Context) (Lease, error) {
 	if err := l.setnx(ctx); !errors.Is(err, ErrBusy) {
 		return Lease{}, err
 	}
-	until, err := l.node.Do(ctx, "GET", l.key).Int64()
+	until, err := l.node().Do(ctx, "GET", l.key).Int64()
 	switch {
 	case errors.Is(err, redis.Nil): // the key has gone since our SETNX
 		return Lease{}, ErrBusy
 	case err != nil:
 		return Lease{}, fmt.Errorf("read until when %q is held: %w", l.key, err)
-	case until >= l.now().UnixMilli():
+	case until >= l.client.Now().UnixMilli():
 		return Lease{}, ErrBusy
 	}
-	if err := l.node.Do(ctx, "DEL", l.key).Err(); err != nil {
+	if err := l.node().Do(ctx, "DEL", l.key).Err(); err != nil {
 		return Lease{}, fmt.Errorf("take over %q: %w", l.key, err)
 	}
 	return Lease{}, l.setnx(ctx)
 }
 
 func (l *setnxTakeoverDel) setnx(ctx context.Context) error {
-	return setnx(ctx, l.node, l.key, l.now().UnixMilli()+milliseconds(l.ttl))
-}
-
-// Unlock implements Lock.
-func (l *setnxTakeoverDel) Unlock(ctx context.Context, _ Lease) error {
-	return del(ctx, l.node, l.key)
+	return setnx(ctx, l.node(), l.key, l.client.Now().UnixMilli()+milliseconds(l.ttl))
 }

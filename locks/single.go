@@ -11,9 +11,54 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
+// handle is one client's handle on one named lock. Recipes embed it, or one of the two types below.
+type handle struct {
+	client *Client
+	key    string
+	ttl    time.Duration
+}
+
+// node returns the node of a recipe for one node.
+func (h handle) node() Node { return h.client.Nodes[0] }
+
+// withToken makes one attempt with a new token, which the returned lease has.
+func (h handle) withToken(try func(token string) error) (Lease, error) {
+	token, err := h.client.Token()
+	if err != nil {
+		return Lease{}, err
+	}
+	return Lease{Token: token}, try(token)
+}
+
+// plainDel is a handle that releases by a bare DEL, without a check of the owner.
+type plainDel struct{ handle }
+
+// Unlock implements Lock. ErrNotHeld: DEL replied 0.
+func (l plainDel) Unlock(ctx context.Context, _ Lease) error { return del(ctx, l.node(), l.key) }
+
+// ownedDel is a handle that releases by compareAndDelete.
+type ownedDel struct{ handle }
+
+// Unlock implements Lock. ErrNotHeld: the key is gone or has another token.
+func (l ownedDel) Unlock(ctx context.Context, lease Lease) error {
+	return releaseOwned(ctx, l.node(), l.key, lease.Token)
+}
+
+// rwLock is a read-write lock that is made of a writer's lock and a reader's.
+type rwLock struct {
+	Lock
+	reader Lock
+}
+
+// Read implements RWLocker.
+func (l rwLock) Read() Lock { return l.reader }
+
+// Write implements RWLocker.
+func (l rwLock) Write() Lock { return l }
+
 // onOneNode returns a Recipe.New for recipes that need at least one node and keep no state across
 // keys. Recipes for independent nodes use it too. The Makers check their arguments.
-func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)) func(*Client) (Maker, error) {
+func onOneNode(lock func(handle) (Lock, error)) func(*Client) (Maker, error) {
 	return func(c *Client) (Maker, error) {
 		if len(c.Nodes) == 0 {
 			return nil, errors.New("client has no Redis node")
@@ -22,19 +67,17 @@ func onOneNode(lock func(c *Client, key string, ttl time.Duration) (Lock, error)
 			if err := checkMake(key, ttl); err != nil {
 				return nil, err
 			}
-			return lock(c, key, ttl)
+			return lock(handle{c, key, ttl})
 		}, nil
 	}
 }
 
 // withState is onOneNode for recipes that keep state per client process, across keys. It calls
 // state once for each Maker.
-func withState[S any](
-	state func(*Client) (S, error), lock func(c *Client, state S, key string, ttl time.Duration) (Lock, error),
-) func(*Client) (Maker, error) {
+func withState[S any](state func(*Client) (S, error), lock func(handle, S) Lock) func(*Client) (Maker, error) {
 	return func(c *Client) (Maker, error) {
 		var s S
-		maker, err := onOneNode(func(c *Client, key string, ttl time.Duration) (Lock, error) { return lock(c, s, key, ttl) })(c)
+		maker, err := onOneNode(func(h handle) (Lock, error) { return lock(h, s), nil })(c)
 		if err != nil {
 			return nil, err
 		}
@@ -45,18 +88,34 @@ func withState[S any](
 	}
 }
 
-// oneNodeClaims returns the claims of most recipes on one node. The lease time is ttl. After a
-// client's crash, others get in again within recovery; 0 = never. The claims name the scripts.
-func oneNodeClaims(id string, ttl, recovery time.Duration, scripts ...*script) history.Claims {
-	claims := history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: recovery}
-	for _, s := range scripts {
-		if claims.ScriptNames == nil {
-			claims.ScriptNames = map[string]string{}
+// majority, as a Quorum for the function claims, means a majority of the nodes.
+const majority = -1
+
+// claims returns a Recipe.Claims. After a client's crash, others get in again within the recovery of the
+// lease time. also has the recipe's other claims; a Quorum of 0 means one node. The claims name
+// the scripts.
+func claims(id string, recovery func(ttl time.Duration) time.Duration, also history.Claims, scripts ...*script) func(time.Duration, int) history.Claims {
+	return func(ttl time.Duration, nodes int) history.Claims {
+		c := also
+		c.Lock, c.TTL, c.Recovery = id, ttl, recovery(ttl)
+		switch c.Quorum {
+		case 0:
+			c.Quorum = 1
+		case majority:
+			c.Quorum = nodes/2 + 1
 		}
-		claims.ScriptNames[s.run.Hash()] = s.name
+		for _, s := range scripts {
+			if c.ScriptNames == nil {
+				c.ScriptNames = map[string]string{}
+			}
+			c.ScriptNames[s.run.Hash()] = s.name
+		}
+		return c
 	}
-	return claims
 }
+
+// forEver is the recovery of a lock whose key never expires.
+func forEver(time.Duration) time.Duration { return 0 }
 
 // wholeSeconds returns the expiry that EX or EXPIRE sets for a lease time.
 func wholeSeconds(ttl time.Duration) time.Duration {
