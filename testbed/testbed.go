@@ -143,9 +143,6 @@ type Setup struct {
 	// including those of scripts, as Redis's MONITOR reports them; "" = no such logs. MONITOR
 	// slows nodes down. Only testbeds that start real servers use Monitor.
 	Monitor string
-	// Processes run the clients; nil = the clients run in this process. Only for testbeds
-	// on real time.
-	Processes Processes
 }
 
 // Env is the running world of one trial. Assert an Env to the interfaces of its capabilities, such

@@ -13,7 +13,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/trial/clientproc"
+	"github.com/lockstorm/lockstorm/testbed/foreign"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -58,7 +58,7 @@ func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 		return history.Evidence{}, nil, err
 	}
 	t.watched = RealTime(tb)
-	if t.host, err = t.newHost(tb); err != nil {
+	if err := CheckClients(s.ClientsAs, tb); err != nil {
 		return history.Evidence{}, nil, err
 	}
 	limit := s.timeLimit(t.claims)
@@ -79,9 +79,6 @@ func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 		// user's limit is not.
 		s.Timeout = 0
 		setup.Limit, limit = s.timeLimit(t.claims), realTimeLimit
-	}
-	if t.host != nil {
-		setup.Processes = t.host
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeLimit)
 	defer cancel()
@@ -109,15 +106,14 @@ type running struct {
 	recipe   locks.Recipe
 	workload workloads.Workload
 	claims   history.Claims
-	watched  bool             // a heartbeat watches the harness
-	host     *clientproc.Host // nil = clients are goroutines
-	// processes are those that run code of clients which are goroutines.
+	watched  bool // a heartbeat watches the harness
+	// processes are those that run code of clients.
 	processes processes
+	children  []foreign.Child // the clients' processes, in the order of clients; nil = clients are goroutines
+	stalls    stalls
 	// broken says how the code under test ended the trial; nil = it did not. After a breakdown the
 	// other clients fail, too, because the history has ended. Their failures may be reported first.
 	broken *testbed.Breakdown
-	// unclosed is the error of closing the host of the client processes; nil = none.
-	unclosed error
 }
 
 // unseen records that changes of a node's keys are not observed from now on.
@@ -142,18 +138,19 @@ func newRunning(s Spec, rec *history.Recorder) (*running, error) {
 // ended the trial, over records that as the history's last entry, and only teardown errors count.
 func (t *running) over(err error) error {
 	if t.broken == nil && !errors.As(err, &t.broken) {
-		return testbed.JoinErrors(err, t.unclosed)
+		return err
 	}
 	var left *testbed.TeardownError
-	if errors.As(err, &left) {
-		t.unclosed = testbed.JoinErrors(left, t.unclosed)
-	}
+	errors.As(err, &left)
 	// The trial is over: its clock must not be read any more. So the entry gets the time of the one
 	// before.
 	if err = t.rec.End(t.broken.Event(), 0); errors.Is(err, history.ErrSealed) {
 		t.broken, err = t.firstBroken(), nil
 	}
-	return testbed.JoinErrors(err, t.unclosed)
+	if left != nil {
+		return testbed.JoinErrors(err, left)
+	}
+	return err
 }
 
 // firstBroken returns the breakdown that ended the history. If clients broke down at once,
@@ -182,19 +179,11 @@ func (t *running) body(ctx context.Context, env testbed.Env) error {
 	return t.run(ctx, env)
 }
 
-// closeHost is Host.Close; tests replace it.
-var closeHost = (*clientproc.Host).Close
-
 // run is body without the user's time limit.
 func (t *running) run(ctx context.Context, env testbed.Env) error {
 	healed := make(chan struct{})
-	if t.host != nil {
-		defer func() {
-			if err := closeHost(t.host); err != nil {
-				t.unclosed = &testbed.TeardownError{Err: fmt.Errorf("client processes: %w", err)}
-			}
-		}()
-		if err := t.startClients(ctx, env, healed); err != nil {
+	if t.spec.outside() {
+		if err := t.startClients(env); err != nil {
 			return err
 		}
 	}
@@ -205,9 +194,6 @@ func (t *running) run(ctx context.Context, env testbed.Env) error {
 	}
 	if err == nil {
 		err = t.postMortem(ctx, env)
-	}
-	if err == nil && t.host != nil {
-		err = t.attribute(t.host.Died())
 	}
 	return err
 }

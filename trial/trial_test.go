@@ -13,7 +13,6 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/trial/clientproc"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -113,9 +112,8 @@ func (b ending) Run(ctx context.Context, s testbed.Setup, body func(context.Cont
 }
 
 var (
-	errLeft     = errors.New("n0 may be left with keys")
-	errUnclosed = errors.New("client 0 lives on")
-	errDead     = errors.New("n0 died")
+	errLeft = errors.New("n0 may be left with keys")
+	errDead = errors.New("n0 died")
 )
 
 // untidy adds the error of a testbed that cannot be torn down.
@@ -155,33 +153,6 @@ func TestWhatCannotBeTornDownIsToldWhateverTheTrialCameTo(t *testing.T) {
 					t.Errorf("got %q, want %q: the breakdown is in the evidence", err, want)
 				}
 			})
-		})
-	}
-}
-
-func TestAClientProcessThatCannotBeEndedIsToldWhateverTheTrialCameTo(t *testing.T) {
-	closeHost = func(h *clientproc.Host) error { return errors.Join(h.Close(), errUnclosed, errUnclosed) }
-	t.Cleanup(func() { closeHost = (*clientproc.Host).Close })
-	s := soundSpec() // the trial's body fails: the testbed cannot have such clients
-	s.ClientsAs, s.ClientCommand = Processes, []string{"none"}
-	for name, test := range map[string]struct {
-		end  func(error) error
-		also error
-	}{
-		"and nothing of the testbed's": {func(error) error { return nil }, nil},
-		"and a teardown fails":         {untidy, errLeft},
-		"and a node dies":              {func(error) error { return errDead }, errDead},
-		"and the recipe runs away":     {func(error) error { return untidy(&testbed.Breakdown{Kind: history.FRunaway}) }, errLeft},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, _, err := run(t.Context(), ending{&trialtest.Bed{Real: true}, test.end}, s, recorder(), receivers{})
-			var left *testbed.TeardownError
-			if !errors.Is(err, errUnclosed) || !errors.As(err, &left) || test.also != nil && !errors.Is(err, test.also) {
-				t.Fatalf("got %v, want %v and %v", err, errUnclosed, test.also)
-			}
-			if want := "tear down: client processes: client 0 lives on; client 0 lives on"; !strings.HasSuffix(err.Error(), want) {
-				t.Errorf("got %q, want %q at the end", err, want)
-			}
 		})
 	}
 }

@@ -31,7 +31,7 @@ func Main(m *testing.M, client, worker func(context.Context) error) {
 	if client == nil || os.Getenv(AsClient) == "" {
 		serve = worker
 		if worker == nil || os.Getenv(AsWorker) == "" {
-			goleak.VerifyTestMain(m)
+			goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/lockstorm/lockstorm/testbed/foreign.init.0.func1"))
 			return
 		}
 	}

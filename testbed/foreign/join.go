@@ -51,7 +51,7 @@ func join(ctx context.Context, now func() time.Time) (*locks.Client, error) {
 		return nil, fmt.Errorf("client: read the environment: %w", err)
 	}
 	j.client = &locks.Client{
-		ID: os.Getenv("LOCKSTORM_CLIENT"), Addrs: j.Addrs, Dial: j.dial, Now: now, Context: ctx, Rand: testbed.NewRandom(seed, 0),
+		ID: os.Getenv("LOCKSTORM_CLIENT"), Addrs: j.Addrs, Prefix: j.Prefix, Dial: j.dial, Now: now, Context: ctx, Rand: testbed.NewRandom(seed, 0),
 	}
 	if err := j.connect(ctx); err != nil {
 		return nil, fmt.Errorf("client: %w", err)

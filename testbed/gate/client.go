@@ -105,9 +105,6 @@ func (c *Client) End() { c.end() }
 func (c *Client) Skew(offset time.Duration) {
 	c.skew.Store(int64(offset))
 	c.gate.skewed(c.id, offset)
-	if c.gate.outside() {
-		c.gate.processes.Skew(c.id, offset)
-	}
 }
 
 // dial implements locks.Client.Dial for the addresses in locks.Client.Addrs.
@@ -124,6 +121,22 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 // a monotonic reading would ignore the skew.
 func (c *Client) now() time.Time {
 	return time.Now().Round(0).Add(time.Duration(c.skew.Load()))
+}
+
+// Route returns how the client reaches its nodes.
+func (c *Client) Route() testbed.Route {
+	w := c.route
+	w.Addrs, w.Prefix = c.locks.Addrs, c.locks.Prefix
+	return w
+}
+
+// Connect connects the client through the gate to an address in Route. If the client uses
+// Sentinels, the address is one that a node or a Sentinel announces.
+func (c *Client) Connect(ctx context.Context, addr string) (net.Conn, error) {
+	if c.exactly != nil {
+		return c.exactly(ctx, addr)
+	}
+	return c.dial(ctx, "tcp", addr)
 }
 
 // Locks implements testbed.Client.

@@ -40,25 +40,16 @@ func (g *Gate) PauseClient(client int) (testbed.Undo, error) {
 	for _, process := range froze {
 		process.Freeze()
 	}
-	if g.outside() {
-		if err := g.processes.Freeze(client); err != nil {
-			g.endPause(cl, p)
-			return nil, err
-		}
-	}
 	return func(context.Context) (int, error) {
-		var err error
-		if g.endPause(cl, p) && g.outside() {
-			err = g.processes.Thaw(client)
-		}
+		g.endPause(cl, p)
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return p.hits, err
+		return p.hits, nil
 	}, nil
 }
 
-// endPause ends a pause, and reports whether it was still in force.
-func (g *Gate) endPause(cl *gateClient, p *pause) (ended bool) {
+// endPause ends a pause, if it is still in force.
+func (g *Gate) endPause(cl *gateClient, p *pause) {
 	g.mu.Lock()
 	at := slices.Index(cl.pauses, p)
 	var leaving []net.Conn
@@ -76,7 +67,6 @@ func (g *Gate) endPause(cl *gateClient, p *pause) (ended bool) {
 	for _, c := range leaving {
 		c.Close()
 	}
-	return at >= 0
 }
 
 // thaw lets the client go on after its last pause. It postpones the client's deadlines by
@@ -87,7 +77,6 @@ func (cl *gateClient) thaw() (leaving []net.Conn) {
 	now := time.Now()
 	staying := cl.conns[:0:0]
 	for _, c := range cl.conns {
-		c.unfreeze()
 		c.readBy.shift(cl.pausedAt, now.Add(c.gate.staggered(waiter{cl, c, reading})))
 		c.writeBy.shift(cl.pausedAt, now.Add(c.gate.staggered(waiter{cl, c, writing})))
 		if c.closed {
@@ -114,10 +103,9 @@ func (g *Gate) Awake(ctx context.Context, client int) error {
 	return g.proceed(ctx, waiter{client: cl, role: noticing})
 }
 
-// CrashClient implements testbed.Clients. If the client is a process, the process is killed.
-// Otherwise the client's code gets no more answers: reads and writes end at their deadlines, dials
-// end with their contexts. A read, write or dial without a deadline ends after lastWait. All end
-// when the gate is closed.
+// CrashClient implements testbed.Clients. The client's code gets no more answers: reads and writes end at
+// their deadlines, dials end with their contexts. A read, write or dial without a deadline ends after
+// lastWait. All end when the gate is closed. The client's processes are killed.
 func (g *Gate) CrashClient(client int) error {
 	g.mu.Lock()
 	cl, err := g.client(client)
@@ -128,9 +116,6 @@ func (g *Gate) CrashClient(client int) error {
 	cl.crashed = true
 	cl.pauses = nil
 	for _, c := range cl.conns {
-		for _, r := range c.records.Live() {
-			r.unread = false
-		}
 		c.clientEnded()
 		c.lastDeadlines()
 	}
@@ -139,9 +124,6 @@ func (g *Gate) CrashClient(client int) error {
 	g.unlock()
 	for _, process := range adopted {
 		process.Kill()
-	}
-	if g.outside() {
-		return g.processes.Kill(client)
 	}
 	return nil
 }
@@ -199,9 +181,6 @@ const lastWait = 3 * time.Second
 // lastDeadlines sets deadlines for the reads and writes of a crashed client's connection if
 // they have no deadline. mu is held.
 func (c *Conn) lastDeadlines() {
-	if c.gate.outside() {
-		return
-	}
 	end := time.Now().Add(lastWait)
 	if c.readBy.at.IsZero() {
 		c.readBy.at = end

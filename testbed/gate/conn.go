@@ -137,11 +137,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 	c.gate.mu.Lock()
 	defer c.gate.mu.Unlock()
 	for waited, held := false, false; ; waited = true {
-		if waited && c.gate.closed || held && !c.gate.holds(c.client) {
+		if waited && c.gate.closed || held && len(c.client.pauses) == 0 {
 			c.gate.asleep(waiter{c.client, c, reading})
 			held = false
 		}
-		if c.gate.holds(c.client) && !c.closed && !c.gate.closed {
+		if len(c.client.pauses) > 0 && !c.closed && !c.gate.closed {
 			held = true
 			c.awaitReply(time.Time{})
 			continue
@@ -283,13 +283,13 @@ func (c *Conn) count(args []history.Bytes) history.Command {
 }
 
 // mayWrite waits while the client is paused, and returns an error if the client may not
-// write. If the client has crashed, mayWrite waits for the write deadline, or returns at once
-// if the client is a process. mu is held on entry and return.
+// write. If the client has crashed, mayWrite waits for the write deadline. mu is held on
+// entry and return.
 func (c *Conn) mayWrite() error {
 	for {
 		c.gate.pass(waiter{c.client, c, writing}, c.ended)
 		switch {
-		case c.closed || c.gate.closed || c.client.crashed && c.gate.outside():
+		case c.closed || c.gate.closed:
 			return net.ErrClosed
 		case !c.client.crashed:
 			return nil
@@ -303,9 +303,9 @@ func (c *Conn) mayWrite() error {
 	}
 }
 
-// Close implements net.Conn. It closes the connection below at once, with two exceptions for
-// clients in this process. If the client is paused, the connection below is closed when the
-// client is resumed. If the client has crashed, it is closed when the gate is closed.
+// Close implements net.Conn. It closes the connection below at once, with two exceptions. If the
+// client is paused, the connection below is closed when the client is resumed. If the client has
+// crashed, it is closed when the gate is closed.
 func (c *Conn) Close() error {
 	c.gate.mu.Lock()
 	if c.closed {
@@ -320,7 +320,7 @@ func (c *Conn) Close() error {
 	if c.alarm != nil {
 		c.alarm.Stop()
 	}
-	frozen := !c.gate.outside() && (c.client.crashed || len(c.client.pauses) > 0)
+	frozen := c.client.crashed || len(c.client.pauses) > 0
 	if !frozen {
 		c.client.conns = slices.DeleteFunc(c.client.conns, func(other *Conn) bool { return other == c })
 	}

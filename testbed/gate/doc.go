@@ -5,5 +5,5 @@
 // Its inputs are the connections that a testbed makes and the clients' steps; its outputs are
 // history.Commands and the calls at points. A point is a place in a step: the beginning of the
 // step, or a moment of its nth command. A record is the gate's entry for one command that was sent.
-// The gate runs in this process, even for clients that run in processes of their own.
+// If a client's code runs in another process, the client's connections are forwarded through the gate.
 package gate

@@ -19,13 +19,12 @@ import (
 // works on any net.Conn. A Gate can also run in a testing/synctest bubble: it uses the
 // standard time package, holds mutexes only briefly, and waits on channels.
 type Gate struct {
-	clock     func() time.Duration
-	commands  func(history.Command)
-	ordered   bool
-	processes testbed.Processes
-	stagger   func(client int, node string, conn int) time.Duration
-	done      chan struct{} // closed by Close
-	pumps     sync.WaitGroup
+	clock    func() time.Duration
+	commands func(history.Command)
+	ordered  bool
+	stagger  func(client int, node string, conn int) time.Duration
+	done     chan struct{} // closed by Close
+	pumps    sync.WaitGroup
 
 	mu      sync.Mutex
 	clients []*gateClient
@@ -54,8 +53,6 @@ type Options struct {
 	// commands that have ended since the last call, sorted by index. In a Hit, a command
 	// without an index has the index -1.
 	Ordered bool
-	// Processes run the clients; nil = the clients run in this process.
-	Processes testbed.Processes
 	// Stagger separates goroutines that would otherwise go on at one instant, in random order. Each
 	// goroutine sleeps for Stagger's result for its client, node and connection; a step has node "" and
 	// conn 0. Results must be positive and more than 3 ns apart, since the goroutines of one connection go
@@ -71,7 +68,7 @@ type Options struct {
 // New returns a gate without connections.
 func New(o Options) *Gate {
 	g := &Gate{
-		clock: o.Clock, commands: o.Commands, ordered: o.Ordered, processes: o.Processes, stagger: o.Stagger,
+		clock: o.Clock, commands: o.Commands, ordered: o.Ordered, stagger: o.Stagger,
 		done: make(chan struct{}),
 	}
 	for id := range o.Clients {
@@ -187,8 +184,8 @@ func (g *Gate) Open(client, op int) {
 // that dial gets is the one that Dial returns. Until Dial has returned, only Number and the
 // methods for the node's side (Observe, Arrived, Served, NodeEnded) of the *Conn may be called.
 //
-// If the client is paused, Dial waits. If the client has crashed, Dial fails: at once if the client is a
-// process; otherwise when ctx ends or the gate is closed, or after lastWait if ctx has no deadline.
+// If the client is paused, Dial waits. If the client has crashed, Dial fails when ctx ends or the gate is
+// closed, or after lastWait if ctx has no deadline.
 func (g *Gate) Dial(ctx context.Context, client int, node string,
 	dial func(context.Context, *Conn) (net.Conn, error)) (*Conn, error) {
 	return g.dial(ctx, client, node, false, dial)
@@ -251,14 +248,10 @@ func (g *Gate) dial(ctx context.Context, client int, node string, aside bool,
 
 // mayDial waits while the client is paused, and returns an error if the client may not dial.
 // If the client has crashed, mayDial waits until ctx is done, and at most for lastWait if ctx
-// has no deadline. If the crashed client is a process, mayDial returns at once. mu is held on
-// entry and return.
+// has no deadline. mu is held on entry and return.
 func (c *Conn) mayDial(ctx context.Context) error {
 	g := c.gate
 	g.pass(waiter{c.client, c, writing}, nil)
-	if c.client.crashed && g.outside() {
-		return net.ErrClosed
-	}
 	if c.client.crashed && !g.closed {
 		g.mu.Unlock()
 		var last <-chan time.Time

@@ -15,7 +15,6 @@ type record struct {
 	sentTo     string // the node to which the command was sent; another node may have served it
 	leaving    bool   // the command is being sent, or the functions of its Sent points run
 	clientDone bool   // replied, or the sending failed, or the client's end of the connection has ended
-	unread     bool   // the reply waits in the socket of a frozen process
 	served     bool
 	ended      bool // the outcome is final: Arrived, Served, Replied and Reply do not change any more
 
@@ -167,7 +166,7 @@ func (c *Conn) finalizeAll() {
 // held.
 func (c *Conn) clientEnded() {
 	for _, r := range c.records.Live() {
-		r.clientDone = !r.unread // an unread reply is in the process's socket already
+		r.clientDone = true
 	}
 	c.finalizeAll()
 }

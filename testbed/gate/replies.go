@@ -130,9 +130,7 @@ func (c *Conn) delay(a arrival) {
 		r.note(a.m)
 		c.gate.reach(&r.Command, testbed.Replied, waiter{c.client, c, receiving})
 	}
-	if !c.gate.outside() {
-		c.gate.pass(waiter{c.client, c, receiving}, c.ended)
-	}
+	c.gate.pass(waiter{c.client, c, receiving}, c.ended)
 }
 
 // admit lets a message through to the client. mu is held.
@@ -142,13 +140,9 @@ func (c *Conn) admit(a arrival) {
 	}
 	if r := a.answered; r != nil {
 		r.note(a.m)
-		if c.gate.outside() && len(c.client.pauses) > 0 {
-			c.client.keep(r)
-		} else {
-			r.Replied = c.gate.clock()
-			r.clientDone = true
-			c.finalize(r)
-		}
+		r.Replied = c.gate.clock()
+		r.clientDone = true
+		c.finalize(r)
 	}
 	c.in = append(c.in, a.m...)
 	c.signal()

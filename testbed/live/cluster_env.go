@@ -55,8 +55,8 @@ func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
 
 // Promote implements testbed.Nodes. If the master runs and is not frozen, Promote starts a failover.
 // It waits until the cluster has elected the node. Unless the old master is frozen, Promote also
-// waits until that master has stepped down and clients have moved: only briefly for frozen clients,
-// and not at all for clients in processes of their own, whose view of the cluster is unknown.
+// waits until that master has stepped down and clients have moved: only briefly for frozen clients.
+// The view of clients in processes of their own is unknown: they get about the time that others need.
 func (e clusterEnv) Promote(ctx context.Context, node string) error {
 	n, err := e.node(node)
 	if err != nil {
@@ -119,12 +119,8 @@ func (e clusterEnv) elect(ctx context.Context, n, old *node) error {
 }
 
 // follow waits until all clients know the new master, but no longer than an active client may need
-// to learn of it. It does not wait for clients in processes of their own: their go-redis clients
-// are not accessible here.
+// to learn of it.
 func (e clusterEnv) follow(ctx context.Context, s *shard, n *node) {
-	if e.setup.Processes != nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, 4*testbed.SlotsKnownFor)
 	defer cancel()
 	var following sync.WaitGroup

@@ -45,43 +45,33 @@ func newLearner(t *testing.T, at string) *learner {
 	return l
 }
 
-// outside stands for clients that run in processes of their own.
-type outside struct{ testbed.Processes }
-
 func TestAPromotionWaitsForAllClientsSideBySide(t *testing.T) {
-	for name, processes := range map[string]testbed.Processes{"goroutines": nil, "processes": outside{}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				n := &node{name: "n1"}
-				e := &env{setup: testbed.Setup{Processes: processes}}
-				e.cluster = &cluster{env: e, peerProxies: map[*node]*peerProxy{n: {listener: at{port: 2}}}}
-				slow, quick := newLearner(t, "10.0.0.1:1"), newLearner(t, "10.0.0.1:1")
-				e.clients = []*client{slow.client, quick.client}
-				quick.at.Store(e.cluster.peerProxies[n].announced())
-				began := time.Now()
-				clusterEnv{ownEnv{e}, e.cluster}.follow(t.Context(), &shard{key: shardKeys[0]}, n)
-				took := time.Since(began)
-				master, err := quick.cluster.MasterForKey(t.Context(), shardKeys[0])
-				if err != nil {
-					t.Fatal(err)
-				}
-				if knows := master.Options().Addr == e.cluster.peerProxies[n].announced(); knows != (processes == nil) {
-					t.Errorf("after %v the client that hears of it knows the new master: %t", took, knows)
-				}
-				if processes != nil && took > 0 {
-					t.Errorf("took %v, want no wait for clients that nobody uses", took)
-				}
-				synctest.Wait() // a client may be asking once more
-				if processes == nil && !quick.looks[1].Before(began.Add(4*testbed.SlotsKnownFor)) {
-					t.Errorf("looked %v after the promotion, want before the other's time is over", quick.looks[1].Sub(began))
-				}
-				for _, l := range []*learner{slow, quick} {
-					if err := l.cluster.Close(); err != nil {
-						t.Error(err)
-					}
-				}
-				time.Sleep(time.Second) // go-redis pauses after each time it asks
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		n := &node{name: "n1"}
+		e := &env{}
+		e.cluster = &cluster{env: e, peerProxies: map[*node]*peerProxy{n: {listener: at{port: 2}}}}
+		slow, quick := newLearner(t, "10.0.0.1:1"), newLearner(t, "10.0.0.1:1")
+		e.clients = []*client{slow.client, quick.client}
+		quick.at.Store(e.cluster.peerProxies[n].announced())
+		began := time.Now()
+		clusterEnv{ownEnv{e}, e.cluster}.follow(t.Context(), &shard{key: shardKeys[0]}, n)
+		took := time.Since(began)
+		master, err := quick.cluster.MasterForKey(t.Context(), shardKeys[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if master.Options().Addr != e.cluster.peerProxies[n].announced() {
+			t.Errorf("after %v the client that hears of it does not know the new master", took)
+		}
+		synctest.Wait() // a client may be asking once more
+		if !quick.looks[1].Before(began.Add(4 * testbed.SlotsKnownFor)) {
+			t.Errorf("looked %v after the promotion, want before the other's time is over", quick.looks[1].Sub(began))
+		}
+		for _, l := range []*learner{slow, quick} {
+			if err := l.cluster.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(time.Second) // go-redis pauses after each time it asks
+	})
 }

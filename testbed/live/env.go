@@ -89,9 +89,8 @@ var (
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {
 	e := &env{setup: s, ctx: ctx, cancel: cancel, proxies: newProxies(func(err error) { cancel(deadNode{err}) })}
 	e.gate = gate.New(gate.Options{
-		Clients:   s.Clients,
-		Clock:     s.Clock,
-		Processes: s.Processes,
+		Clients: s.Clients,
+		Clock:   s.Clock,
 		Commands: func(c history.Command) {
 			e.network.saw(c)
 			s.Commands(c)

@@ -171,9 +171,6 @@ func (e *env) setUp(ctx context.Context, p Provider, temp string) (err error) {
 			return err
 		}
 	}
-	if e.setup.Processes != nil {
-		return nil // processes make their own connections
-	}
 	with := warmUp
 	if e.sentinels != nil {
 		with = warmWatched

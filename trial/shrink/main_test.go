@@ -7,4 +7,6 @@ import (
 )
 
 // TestMain fails the package if a goroutine outlives the tests.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/lockstorm/lockstorm/testbed/foreign.init.0.func1"))
+}
