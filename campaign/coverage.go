@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -14,11 +13,11 @@ func (c *Cell) cover(info Info, trials []trial.Result, more Tally) {
 	inTurn := slices.SortedFunc(slices.Values(trials), func(a, b trial.Result) int {
 		return orderOf(a.Spec).compare(orderOf(b.Spec))
 	})
-	seen, planned := map[progress.Behaviour]bool{}, 0
+	seen, planned := map[string]bool{}, 0
 	for _, t := range inTurn {
 		further := info.Further != nil && !t.Spec.Named() && t.Spec.DrawnFrom == 0 && t.Spec.Trial >= info.furtherFrom()
 		known := len(seen)
-		for _, b := range t.Behaviours {
+		for _, b := range t.Operations {
 			seen[b] = true
 		}
 		if further {

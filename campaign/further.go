@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -353,8 +352,8 @@ func (k knowledge) learn(t trial.Result) (news, flaw, behaviour bool) {
 	for _, v := range t.Verdicts {
 		add("oracle", v.Oracle, string(v.Result))
 	}
-	for _, b := range t.Behaviours {
-		if add("behaviour", strconv.Itoa(int(b))) {
+	for _, b := range t.Operations {
+		if add("behaviour", b) {
 			behaviour = true
 		}
 	}

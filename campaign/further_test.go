@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
-	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 	"github.com/lockstorm/lockstorm/locks"
@@ -120,8 +119,8 @@ func TestKnowledgeOfACellIsWhatItsTrialsShowed(t *testing.T) {
 		{trial.Result{Outcome: trial.Unknown, Err: "no server"}, true, false, false},
 		{trial.Result{Outcome: trial.Holds, Verdicts: []checker.Verdict{{Oracle: "liveness", Result: checker.Held}}}, true, false, false},
 		{trial.Result{Outcome: trial.Holds, Doubtful: broken.Flaws}, true, false, false},
-		{trial.Result{Outcome: trial.Holds, Behaviours: []progress.Behaviour{3, 5}}, true, false, true},
-		{trial.Result{Outcome: trial.Holds, Behaviours: []progress.Behaviour{5}}, false, false, false},
+		{trial.Result{Outcome: trial.Holds, Operations: []string{"acquire ok", "release ok"}}, true, false, true},
+		{trial.Result{Outcome: trial.Holds, Operations: []string{"release ok"}}, false, false, false},
 	} {
 		if news, flaw, behaviour := known.learn(step.t); news != step.news || flaw != step.flaw || behaviour != step.behaviour {
 			t.Errorf("step %d: news %t, flaw %t, behaviour %t; want %t, %t, %t", i, news, flaw, behaviour, step.news, step.flaw, step.behaviour)

@@ -40,7 +40,6 @@ func (c Campaign) MakeCorpus(ctx context.Context, seeds []uint64, progress func(
 			thorough.Config.Seed = of.Seed
 		}
 		m.seed = thorough.Config.Seed
-		thorough.operations = of.NamedOnly // drawn trials are kept for no operation
 		thorough.NewSink = func(string) (Sink, error) { return m, nil }
 		progress(fmt.Sprintf("campaign %d of %d", i+1, len(campaigns)))
 		stored, err := thorough.Run(ctx)

@@ -36,7 +36,7 @@ type Cell struct {
 	// not random samples, so Bound ignores them.
 	Enumerated int `json:"enumerated,omitempty"`
 	Undecided  int `json:"undecided"`
-	// Covered counts the distinct behaviours (progress.Behaviour) of all trials. LastNew is the
+	// Covered counts the distinct behaviours, the kinds of operations (trial.Operations), of all trials. LastNew is the
 	// number of the last trial that showed a new one, from 1 to Trials: named trials come first,
 	// then drawn ones. If it is far below Trials, more trials of this kind would show little.
 	Covered int `json:"covered"`

@@ -50,8 +50,6 @@ type Campaign struct {
 	over func(k int) bool
 	// quiet replaces leastQuiet; 0 = it does not. Only tests set it.
 	quiet int
-	// operations: the results have trial.Result.Operations.
-	operations bool
 }
 
 // Run plans the campaign, runs, judges and stores its trials, and returns the findings. If ctx
@@ -286,7 +284,7 @@ func (r *run) trial(j job) {
 	r.begin(j)
 	d, err := r.workers.Run(ctx, trial.Task{
 		Spec: j.spec, Folder: r.folder(j.spec), Keep: !j.further && (r.Config.Keep || j.sampled || r.planner.corpus.headline(j.spec)),
-		Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec), Operations: r.operations,
+		Compress: true, Monitor: r.Config.Monitor, Probe: j.probe, Enough: r.enough(j.spec),
 	}, nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,7 +328,6 @@ func (r *run) fail(err error) {
 func (r *run) take(ctx context.Context, j job, d trial.Done) {
 	t := d.Trial
 	t.Spec, t.Stall, t.Acquires = j.spec, max(t.Stall, j.stall), d.Acquires
-	t.Operations = d.Operations
 	if j.further { // digest stores it, or counts it
 		d.Trial = t
 		r.search.batch = append(r.search.batch, d)

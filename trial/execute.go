@@ -35,8 +35,6 @@ type Task struct {
 	// Enough is what stored trials already show. A violated trial that shows no more is not stored.
 	Enough Shown `json:"enough,omitzero"`
 	Log    bool  `json:"log,omitempty"` // pass commands on as they happen
-	// Operations: Done.Operations is asked for.
-	Operations bool `json:"operations,omitempty"`
 }
 
 // Done is the outcome of a task.
@@ -49,8 +47,6 @@ type Done struct {
 	Stalled  bool            `json:"stalled,omitempty"`
 	Seen     Sight           `json:"seen,omitzero"`      // what a probe showed
 	Acquires []time.Duration `json:"acquires,omitempty"` // see Result.Acquires
-	// Operations are what the function Operations returns, if the task asks for them.
-	Operations []string `json:"operations,omitempty"`
 	// Raced: the race detector found a data race in the trial (testbed.ErrRace).
 	Raced bool `json:"raced,omitempty"`
 	// RaceReport is what the race detector wrote, if a worker process ran the trial.
@@ -114,11 +110,6 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	}
 	if len(t.Spec.Plan) == 0 {
 		d.Acquires = AcquireTimes(e)
-	}
-	if t.Operations && d.Trial.Err == "" {
-		if d.Operations, err = Operations(e); err != nil {
-			return d, err
-		}
 	}
 	stack := ""
 	if broken != nil {

@@ -14,7 +14,7 @@ import (
 // Judge runs every oracle on a stored history, exactly as a run does. On an incomplete or unvouched
 // record, no verdict says that a property holds. On a changed record, nothing is decided: violations
 // become doubts too. The functions in more give further verdicts, which come last. Judge
-// leaves out the measures: Progress, Waiting and Behaviours. The error is checker.ErrDisagree; the
+// leaves out the measures: Progress, Waiting and Operations. The error is checker.ErrDisagree; the
 // verdicts are valid nevertheless.
 func Judge(ctx context.Context, r Record, more ...func(context.Context, history.Evidence) checker.Verdict) (Result, error) {
 	var t Result
@@ -54,13 +54,13 @@ func judge(ctx context.Context, t Result, declared []locks.Flaw, asked *checker.
 	return t, err
 }
 
-// measure fills in what no verdict depends on: Progress, Waiting and Behaviours.
+// measure fills in what no verdict depends on: Progress, Waiting and Operations.
 func (t *Result) measure(asked *checker.Case) {
 	if p := progress.MeasureCase(asked.Case); p != (progress.Measures{}) {
 		t.Progress = &p
 	}
 	t.Waiting = progress.WaitingAround(asked.Case, t.Spec.countedFault())
-	t.Behaviours = progress.Behaviours(asked.Case)
+	t.Operations = Operations(asked.Evidence)
 }
 
 // Hits counts the hits of the fault under test, but not of faults that only prepare for it.

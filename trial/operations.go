@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -9,7 +10,8 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Operations returns the distinct kinds of client operations in a history that is possible, sorted, as texts:
+// Operations returns the distinct kinds of client operations in a history, sorted, as texts; nil if the history is
+// impossible:
 //
 //   - the function and the result, "extend ok", and the reason of a result that is not ok;
 //   - "late" if it took more than a fifth of the lease time, "over" if it took more than the whole;
@@ -20,11 +22,12 @@ import (
 //   - "acquire info, 3 in a row" for a client's third operation of this function in a row whose outcome is unknown,
 //     from the second to the fifth.
 //
-// An operation whose code has changed gives such a trial another history. The time is that of the history's clock.
-func Operations(e history.Evidence) ([]string, error) {
+// Two trials with the same kinds of operations count as tests of the same things, and an operation whose code has
+// changed gives such a trial another history. The time is that of the history's clock.
+func Operations(e history.Evidence) []string {
 	pairs, err := history.Pairs(e.Ops)
 	if err != nil {
-		return nil, fmt.Errorf("operations of a trial: %w", err)
+		return nil
 	}
 	end := map[int]time.Duration{} // by the index of an invocation: when the client gave up or had its answer
 	for _, p := range pairs {
@@ -61,12 +64,7 @@ func Operations(e history.Evidence) ([]string, error) {
 			seen[fmt.Sprintf("%s info, %d in a row", at.f, unknown[at])] = true
 		}
 	}
-	all := make([]string, 0, len(seen))
-	for text := range seen {
-		all = append(all, text)
-	}
-	slices.Sort(all)
-	return all, nil
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // mostInARow is the longest row of unknown outcomes that Operations tells from a shorter one.

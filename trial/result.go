@@ -59,11 +59,11 @@ type Result struct {
 	Progress *progress.Measures `json:"progress,omitempty"`
 	// Waiting has the waits around the fault; nil if the fault hit nothing or no client waited.
 	Waiting *progress.Waiting `json:"waiting,omitempty"`
-	// Behaviours are what the trial covered (progress.Behaviours).
-	Behaviours []progress.Behaviour `json:"behaviours,omitempty"`
-	Ops        int                  `json:"ops"`
-	Commands   int                  `json:"commands"`
-	Keys       int                  `json:"keys"` // changes of keys
+	// Operations are the kinds of operations that the trial covered (the function Operations).
+	Operations []string `json:"operations,omitempty"`
+	Ops        int      `json:"ops"`
+	Commands   int      `json:"commands"`
+	Keys       int      `json:"keys"` // changes of keys
 	// Hash is history.Hash of history, commands and key changes.
 	Hash string `json:"hash,omitempty"`
 	// Promised identifies the claims that the trial was judged by.
@@ -97,8 +97,6 @@ type Result struct {
 	// Acquires are the durations of the successful acquires of a fault-free trial. They are
 	// passed on to the reports (campaign.Sink) but not stored.
 	Acquires []time.Duration `json:"-"`
-	// Operations are what Operations returns, if Task.Operations asked for them. They are not stored.
-	Operations []string `json:"-"`
 	// Shrinking says how a minimal trial came about, or why there is none; nil = nobody asked to
 	// shrink the trial. Only Load and package shrink set it.
 	Shrinking *Shrinking `json:"-"`
