@@ -209,7 +209,7 @@ func TestFlawsOfContributingAreThoseOfItsModel(t *testing.T) {
 }
 
 // flawsLine matches the field of a recipe that declares its flaws.
-var flawsLine = regexp.MustCompile(`(?m)^\t\tFlaws: flaws\(.*\),$`)
+var flawsLine = regexp.MustCompile(`(?m)^\t\tFlaws: +flaws\(.*\),$`)
 
 // TestExamplesOfContributingCompile builds the files that readers of docs/contributing.md and
 // docs/contributing-a-fault.md write, together with the packages to which the files belong. The
