@@ -53,9 +53,7 @@ func BenchmarkExclusion(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("porcupine/%d", n), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := linearize(b.Context(), NewCase(e)); err != nil {
-					b.Fatal(err)
-				}
+				linearize(b.Context(), NewCase(e))
 			}
 		})
 	}

@@ -16,20 +16,14 @@ import (
 // functions of package progress take the embedded case. A Case is not for concurrent use.
 type Case struct {
 	*evidence.Case
-	replay func() (*replay, error)
+	replay func() *replay
 }
 
 // NewCase returns the case of this evidence. The caller must not change the evidence while
 // the case is in use.
 func NewCase(e history.Evidence) *Case {
 	f := &Case{Case: evidence.New(e)}
-	f.replay = sync.OnceValues(func() (*replay, error) {
-		r, err := f.Replay()
-		if err != nil {
-			return nil, err
-		}
-		return replayOf(r), nil
-	})
+	f.replay = sync.OnceValue(func() *replay { return replayOf(f.Replay()) })
 	return f
 }
 
@@ -49,7 +43,10 @@ const Never = evidence.Never
 // An acquire that ended with info makes no hold. A release is ignored if it has the token of such
 // an acquire, or if the client has no unreleased acquire. Releases are also ignored if their hold
 // has already ended in another way.
-func Holds(e history.Evidence) ([]Hold, error) { return evidence.New(e).Holds() }
+func Holds(e history.Evidence) ([]Hold, error) {
+	c := evidence.New(e)
+	return c.Holds(), c.Sound()
+}
 
 // replay is a replayed trial, with intermediate results that oracles and causes need repeatedly.
 type replay struct {

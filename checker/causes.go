@@ -17,10 +17,7 @@ import (
 // party's grant. A finding with several causes becomes several findings. A finding without a known
 // cause stays unclassified.
 func classifyFindings(file *Case, fs []Finding) []Finding {
-	rp, err := file.replay()
-	if err != nil {
-		return fs
-	}
+	rp := file.replay()
 	var classified []Finding
 	for _, f := range fs {
 		if f.Cause != "" && f.Cause != Unclassified {

@@ -340,9 +340,9 @@ func TestNoGrantOfAnOpenAcquireIsLate(t *testing.T) {
 	s := tell(t, "set-nx-px")
 	s.invoke(9, 0, history.FAcquire)
 	s.cmd(10, 0, "OK", setPX("t0")...)
-	rp, err := NewCase(s.evidence()).replay()
-	if err != nil || len(rp.Grants) != 1 {
-		t.Fatalf("got %v, %v, want one grant", rp, err)
+	rp := NewCase(s.evidence()).replay()
+	if len(rp.Grants) != 1 {
+		t.Fatalf("got %v, want one grant", rp.Grants)
 	}
 	if rp.madeLate(rp.Grants[0]) {
 		t.Error("the grant is late, though its acquire never completed")

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -26,11 +25,7 @@ var breakdowns = map[string]struct {
 // conduct decides whether the code under test finished without a deadlock, panic or runaway, and
 // gave no false answers. A lock is blamed for a false answer only if the evidence proves it.
 func conduct(_ context.Context, f *Case) Verdict {
-	rp, err := f.replay()
-	if err != nil {
-		return impossible(err)
-	}
-	findings := rp.falseAnswers()
+	findings := f.replay().falseAnswers()
 	if op, broke := brokeDown(f.Ops); broke {
 		findings = append(findings, brokenOff(op))
 	}
@@ -102,7 +97,7 @@ func (rp *replay) falseAnswers() (findings []Finding) {
 			findings = append(findings, rp.falseAnswer(p, denied))
 		}
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(findings, byFrom)
 	return findings
 }
 

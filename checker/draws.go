@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,25 +16,17 @@ import (
 // program is at fault: it did not note that the job was done. This oracle ignores critical sections
 // that overlap. The oracles exclusion and resource judge these.
 func draws(ctx context.Context, f *Case) Verdict {
-	pairs, err := f.Pairs()
-	if err != nil {
-		return impossible(err)
-	}
 	if !f.Claims.Draws {
 		return notApplicable(account.Fact{What: account.NothingOnce})
 	}
-	byLock, _ := evidence.Sections(f.Evidence, pairs)
+	byLock, _ := evidence.Sections(f.Evidence, f.Pairs())
 	if len(byLock) == 0 {
 		return notApplicable(account.Fact{What: account.NothingTouched})
 	}
 	var findings []Finding
-	for _, ts := range sortedByLock(byLock) {
-		if ctx.Err() != nil {
-			return outOfTime(ctx.Err())
-		}
-		findings = append(findings, repeated(ts, pairs)...)
+	for ts := range untilDone(ctx, sortedByLock(byLock)) {
+		findings = append(findings, repeated(ts, f.Pairs())...)
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	return conclude(f, findings, false)
 }
 

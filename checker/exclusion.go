@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,13 +23,7 @@ func exclusion(ctx context.Context, f *Case) (Verdict, error) {
 	return exclusionBy(ctx, f, sweepHolds, linearize)
 }
 
-func sweepHolds(f *Case) (overlaps, error) {
-	holds, err := f.Holds()
-	if err != nil {
-		return overlaps{}, err
-	}
-	return sweep(holds, evidence.Permits(f.Claims)), nil
-}
+func sweepHolds(f *Case) overlaps { return sweep(f.Holds(), evidence.Permits(f.Claims)) }
 
 // overlaps holds the overlaps that a sweep found, and all holds that it searched.
 type overlaps struct {
@@ -44,41 +39,24 @@ func sweep(holds []Hold, permits int) overlaps {
 	return overlaps{linear.Sweep(plain, permits), holds}
 }
 
-func linearize(ctx context.Context, f *Case) (map[string]linear.Answer, error) {
-	byLock, err := spans(f)
-	if err != nil {
-		return nil, err
-	}
-	return linear.CheckSpans(ctx, f.Claims, byLock), nil
+func linearize(ctx context.Context, f *Case) map[string]linear.Answer {
+	return linear.CheckSpans(ctx, f.Claims, spans(f))
 }
 
 // spans returns the believed acquires in the form that porcupine needs.
-func spans(f *Case) (map[string][]linear.Span, error) {
-	pairs, err := f.Pairs()
-	if err != nil {
-		return nil, err
-	}
-	return linear.Spans(f.Evidence, pairs.All), nil
-}
+func spans(f *Case) map[string][]linear.Span { return linear.Spans(f.Evidence, f.Pairs().All) }
 
 // exclusionBy decides exclusion with the given checkers, so that tests can pass wrong
 // ones.
 func exclusionBy(ctx context.Context, f *Case,
-	first func(*Case) (overlaps, error),
-	second func(context.Context, *Case) (map[string]linear.Answer, error),
+	first func(*Case) overlaps,
+	second func(context.Context, *Case) map[string]linear.Answer,
 ) (Verdict, error) {
 	if !slices.ContainsFunc(f.Ops, func(op history.Op) bool { return op.F == history.FAcquire && op.Type == history.OK }) {
 		return notApplicable(account.Fact{What: account.NothingAcquired}), nil
 	}
-	found, err := first(f)
-	if err != nil {
-		return impossible(err), nil
-	}
-	results, err := second(ctx, f)
-	if err != nil {
-		return impossible(err), nil
-	}
-	undecided, err := compare(found.Locks, results)
+	found := first(f)
+	undecided, err := compare(found.Locks, second(ctx, f))
 	if err != nil {
 		return unknown(account.Fact{What: account.CheckersDisagree, Text: err.Error()}), err
 	}
@@ -96,10 +74,6 @@ func exclusionBy(ctx context.Context, f *Case,
 		return Verdict{Result: Unknown, Reasons: []account.Fact{{What: account.NotDecided, Locks: undecided}}, Doubtful: v.Doubtful}, nil
 	}
 	return v, nil
-}
-
-func impossible(err error) Verdict {
-	return unknown(account.Fact{What: account.HistoryImpossible, Text: err.Error()})
 }
 
 // compare returns an error if the sweep and porcupine disagree on a lock. It also returns
@@ -128,13 +102,15 @@ func compare(overlap map[string]bool, results map[string]linear.Answer) (undecid
 	return undecided, nil
 }
 
-// conclude returns the verdict on an oracle's findings, after classifyFindings has found their causes.
+// conclude returns the verdict on an oracle's findings, in order of From, after classifyFindings has found
+// their causes.
 // If overlaps is true, the findings are overlaps of beliefs: those shorter than the harness's longest
 // stall do not count.
 func conclude(f *Case, findings []Finding, overlaps bool) Verdict {
 	if len(findings) == 0 {
 		return Verdict{Result: Held}
 	}
+	slices.SortStableFunc(findings, byFrom)
 	kept := findings
 	var doubtful []Finding
 	var reasons []account.Fact
@@ -148,13 +124,19 @@ func conclude(f *Case, findings []Finding, overlaps bool) Verdict {
 			return Verdict{Result: Unknown, Reasons: reasons, Doubtful: doubtful}
 		}
 	}
-	if len(kept) > maxFindings {
-		reasons = append(reasons, account.Fact{What: account.FirstListed, Count: maxFindings, Of: len(kept)})
-		kept = kept[:maxFindings]
-	}
-	kept = classifyFindings(f, kept)
-	return Verdict{Result: Violated, Findings: kept, Reasons: reasons, Doubtful: doubtful}
+	kept, why := firstOf(kept)
+	return Verdict{Result: Violated, Findings: classifyFindings(f, kept), Reasons: append(reasons, why...), Doubtful: doubtful}
 }
+
+// firstOf returns up to maxFindings of the findings, and a reason if it leaves any out.
+func firstOf(findings []Finding) (first []Finding, why []account.Fact) {
+	if len(findings) <= maxFindings {
+		return findings, nil
+	}
+	return findings[:maxFindings], []account.Fact{{What: account.FirstListed, Count: maxFindings, Of: len(findings)}}
+}
+
+func byFrom(a, b Finding) int { return cmp.Compare(a.From, b.From) }
 
 func (found overlaps) finding(e history.Evidence, o linear.Overlap) Finding {
 	later, earlier := found.holds[o.Later], found.holds[o.Earlier]
@@ -210,10 +192,7 @@ func Visualize(ctx context.Context, w io.Writer, e history.Evidence, words linea
 	if err := f.Sound(); err != nil {
 		return fmt.Errorf("draw the history: %w", err)
 	}
-	byLock, err := spans(f)
-	if err != nil {
-		return fmt.Errorf("draw the history: %w", err)
-	}
+	byLock := spans(f)
 	page := linear.Page{Claims: f.Claims, Spans: byLock, Ops: e.Ops, Windows: words, Instant: account.Plain.Instant}
 	given, err := readFences(f)
 	if f.Claims.Fenced && err == nil && len(sweepFences(f.Claims, given)) == 0 {

@@ -21,27 +21,19 @@ import (
 // If operations overlap, or an acquire of unknown outcome may have renewed the lease, the oracle finds
 // nothing.
 func extension(ctx context.Context, f *Case) Verdict {
-	pairs, err := f.Pairs()
-	if err != nil {
-		return impossible(err)
-	}
 	if f.Claims.Permits > 1 {
 		return notApplicable(account.Fact{What: account.SeveralHolders})
 	}
-	x := extensionsOf(pairs, f.Claims.ReadWrite)
+	x := extensionsOf(f.Pairs(), f.Claims.ReadWrite)
 	if x.ok == 0 {
 		return notApplicable(account.Fact{What: account.NothingExtended})
 	}
 	var findings []Finding
-	for _, e := range x.all {
-		if ctx.Err() != nil {
-			return outOfTime(ctx.Err())
-		}
+	for e := range untilDone(ctx, x.all) {
 		if g := x.between(e); g != nil {
 			findings = append(findings, extensionFinding(e, *g))
 		}
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	return conclude(f, findings, false)
 }
 

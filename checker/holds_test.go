@@ -46,14 +46,10 @@ func TestHoldsAreWhatClientsBelieved(t *testing.T) {
 // spanTexts writes the spans that porcupine judges in the form of holdText.
 func spanTexts(t *testing.T, e history.Evidence) []string {
 	t.Helper()
-	byLock, err := spans(NewCase(e))
-	if err != nil {
-		t.Fatal(err)
-	}
 	why := map[string]string{"its release": account.ByRelease, "its deadline": account.ByDeadline, "nothing": account.ByNothing}
 	crashed := slices.ContainsFunc(e.Ops, func(op history.Op) bool { return op.F == history.FCrash })
 	var holds []Hold
-	for lock, all := range byLock {
+	for lock, all := range spans(NewCase(e)) {
 		for _, mode := range []history.Mode{"", history.Read, history.Write} {
 			one := slices.DeleteFunc(slices.Clone(all), func(s linear.Span) bool { return s.Mode != mode })
 			for _, s := range linear.Merge(one) {

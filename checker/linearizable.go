@@ -47,10 +47,7 @@ func linearizable(ctx context.Context, model string, f *Case, limit time.Duratio
 	if !ok {
 		return notApplicable(account.Fact{What: account.NoModel, Model: model})
 	}
-	byLock, err := answers(f)
-	if err != nil {
-		return impossible(err)
-	}
+	byLock := answers(f)
 	certain := false
 	for _, all := range byLock.operations {
 		certain = certain || slices.ContainsFunc(all, func(op linear.Operation) bool { return !op.Perhaps })
@@ -101,11 +98,8 @@ type answered struct {
 	pairs      map[string][]*history.Pair
 }
 
-func answers(f *Case) (answered, error) {
-	pairs, err := f.Pairs()
-	if err != nil {
-		return answered{}, err
-	}
+func answers(f *Case) answered {
+	pairs := f.Pairs()
 	count := map[string]int{}
 	for p := range takingPart(pairs.All) {
 		count[p.Invoke.Lock]++
@@ -126,7 +120,7 @@ func answers(f *Case) (answered, error) {
 		byLock.operations[in.Lock] = append(byLock.operations[in.Lock], op)
 		byLock.pairs[in.Lock] = append(byLock.pairs[in.Lock], p)
 	}
-	return byLock, nil
+	return byLock
 }
 
 // takingPart yields the clients' acquires and releases that did not fail.
@@ -199,10 +193,10 @@ func (c dispute) how() account.What {
 // unknown. For each acquire of the conflict, it considers the releases that follow, until
 // the acquire's owner acquires again. If c.Anyone is true, every client counts as the owner.
 func (c dispute) silent(f *Case) []*history.Pair {
-	pairs, err := f.Pairs()
-	if err != nil || !c.Minimal {
+	if !c.Minimal {
 		return nil
 	}
+	pairs := f.Pairs()
 	var found []*history.Pair
 	again := map[int]bool{} // acquires whose owner has acquired again
 	for i := range pairs.All {

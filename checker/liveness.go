@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -47,23 +46,12 @@ import (
 //
 // A recipe with a quorum promises nothing while a majority is unreachable. So a wait before
 // the healing counts only if keys, and not the network, blocked the client.
-func liveness(ctx context.Context, f *Case) Verdict {
+func liveness(_ context.Context, f *Case) Verdict {
 	if f.Claims.TTL <= 0 {
 		return notApplicable(account.Fact{What: account.NoLease})
 	}
-	rp, err := f.replay()
-	if err != nil {
-		return impossible(err)
-	}
-	return rp.blocked(ctx)
-}
-
-// blocked returns the verdict of the oracle liveness.
-func (rp *replay) blocked(ctx context.Context) Verdict {
+	rp := f.replay()
 	findings := rp.orphans()
-	if ctx.Err() != nil {
-		return outOfTime(ctx.Err())
-	}
 	stuck, doubt := rp.afterHealing(findings)
 	all := len(findings) + len(stuck)
 	findings = listed(findings, stuck)
@@ -90,7 +78,6 @@ func (rp *replay) blocked(ctx context.Context) Verdict {
 // listed returns up to maxFindings of the findings, in order of From. It leaves out the latest findings
 // about orphans first: a client that never got in matters more. It reorders orphans.
 func listed(orphans, stuck []Finding) []Finding {
-	byFrom := func(a, b Finding) int { return cmp.Compare(a.From, b.From) }
 	slices.SortStableFunc(orphans, byFrom)
 	stuck = stuck[:min(len(stuck), maxFindings)]
 	all := slices.Concat(orphans[:min(len(orphans), maxFindings-len(stuck))], stuck)

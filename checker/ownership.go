@@ -23,30 +23,21 @@ import (
 // nobody, and so does the key of a dead owner. The verdict is unknown if keys were not
 // seen, if a hold rests on no key, or if grants cannot be told apart.
 func ownership(ctx context.Context, f *Case) Verdict {
-	rp, err := f.replay()
-	switch {
-	case err != nil:
-		return impossible(err)
-	case !rp.Touched():
+	rp := f.replay()
+	if !rp.Touched() {
 		return notApplicable(account.Fact{What: account.NoCommands})
 	}
 	var findings []Finding
 	doubt := either(rp.blind(), rp.indistinct().why, rp.unseenGrant())
-	for _, s := range rp.Strikes {
-		if ctx.Err() != nil {
-			return outOfTime(ctx.Err())
-		}
+	for s := range untilDone(ctx, rp.Strikes) {
 		found, why := rp.trespass(s)
 		findings = append(findings, found...)
 		doubt = either(doubt, why)
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
-	switch {
-	case len(findings) > maxFindings:
-		return Verdict{Result: Violated, Findings: findings[:maxFindings],
-			Reasons: []account.Fact{{What: account.FirstListed, Count: maxFindings, Of: len(findings)}}}
-	case len(findings) > 0:
-		return Verdict{Result: Violated, Findings: findings}
+	slices.SortStableFunc(findings, byFrom)
+	switch first, why := firstOf(findings); {
+	case len(first) > 0:
+		return Verdict{Result: Violated, Findings: first, Reasons: why}
 	case doubt.What != "":
 		return unknown(doubt)
 	}

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // reentrancy decides whether n acquires needed n releases, and whether a client re-entered
@@ -19,51 +17,32 @@ func reentrancy(ctx context.Context, f *Case) Verdict {
 	if !f.Claims.Reentrant {
 		return notApplicable(account.Fact{What: account.NotReentrant})
 	}
-	holds, err := f.Holds()
-	if err != nil {
-		return impossible(err)
-	}
-	n, err := nestingOf(f, holds)
-	if err != nil {
-		return impossible(err)
-	}
+	n := nestingOf(f.replay())
 	if !n.tried() {
 		return notApplicable(account.Fact{What: account.NothingReentered})
 	}
 	var findings []Finding
-	for _, h := range holds {
-		if ctx.Err() != nil {
-			return outOfTime(ctx.Err())
-		}
+	for h := range untilDone(ctx, n.Holds) {
 		findings = append(findings, n.enteredBeside(h)...)
 		findings = append(findings, n.freedEarly(h)...)
 		findings = append(findings, n.deniedEarly(h)...)
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	return conclude(f, findings, true)
 }
 
 // nesting is a history prepared for checking nested acquires.
 type nesting struct {
-	e          history.Evidence
-	pairs      evidence.Pairing
-	keys       *keyspace.Keys
+	*replay
 	byLock     map[string][]Hold         // in order of From
 	releases   map[string][]history.Pair // by lock, in order of invocation
 	attempts   []history.Pair            // all acquires
-	unanswered map[int]bool              // operations with a command that got no reply
 	nodeEvents []time.Duration           // when a node may have lost data, or a clock that the lock depends on was set
 	parted     []evidence.Interval       // periods with two primaries
 }
 
-func nestingOf(f *Case, holds []Hold) (nesting, error) {
-	rp, err := f.replay()
-	if err != nil {
-		return nesting{}, err
-	}
-	pairs := rp.Pairing
-	n := nesting{e: f.Evidence, pairs: pairs, keys: rp.Keys, unanswered: rp.unanswered, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
-	for _, p := range pairs.All {
+func nestingOf(rp *replay) nesting {
+	n := nesting{replay: rp, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
+	for _, p := range rp.Pairing.All {
 		switch {
 		case p.Invoke.Process == history.Nemesis:
 		case p.Invoke.F == history.FRelease:
@@ -72,16 +51,16 @@ func nestingOf(f *Case, holds []Hold) (nesting, error) {
 			n.attempts = append(n.attempts, p)
 		}
 	}
-	for _, h := range holds {
+	for _, h := range rp.Holds {
 		n.byLock[h.Lock] = append(n.byLock[h.Lock], h)
 	}
-	for _, op := range f.Ops {
+	for _, op := range rp.Ops {
 		n.part(op)
-		if op.EventKind().Keys.MayEnd() || f.Claims.ClientClock && op.Event(history.FClock) {
+		if op.EventKind().Keys.MayEnd() || rp.Claims.ClientClock && op.Event(history.FClock) {
 			n.nodeEvents = append(n.nodeEvents, op.Time)
 		}
 	}
-	return n, nil
+	return n
 }
 
 // part records the periods with two primaries. Each lasts from the first split to a
@@ -125,11 +104,11 @@ func (n nesting) tried() bool {
 // were two primaries is not certain at all, since the other primary may lack it. For the observed end of
 // the grant's keys, see ended.
 func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
-	granted := n.pairs.Find(h.Acquire).Invoke.Time
+	granted := n.Pairing.Find(h.Acquire).Invoke.Time
 	if slices.ContainsFunc(n.parted, func(p evidence.Interval) bool { return p.From <= granted && granted <= p.To }) {
 		return 0
 	}
-	until := n.lived(n.pairs.Find(h.Acquire).Invoke)
+	until := n.lived(n.Pairing.Find(h.Acquire).Invoke)
 	for _, t := range n.nodeEvents {
 		if t >= granted {
 			until = min(until, t)
@@ -155,14 +134,14 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 // Otherwise it returns the end of the lease that the acquire asked for, or Never if no lease time is
 // claimed.
 func (n nesting) lived(acquire *history.Op) time.Duration {
-	grants := n.keys.Of(acquire.Index)
-	_, blind := n.keys.Blind()
+	grants := n.Of(acquire.Index)
+	_, blind := n.Blind()
 	switch {
 	case len(grants) > 0:
-	case n.keys.Touched() && !blind:
+	case n.Touched() && !blind:
 		return 0
-	case n.e.Claims.TTL > 0:
-		return acquire.Time + n.e.Claims.TTL
+	case n.Claims.TTL > 0:
+		return acquire.Time + n.Claims.TTL
 	}
 	until := Never
 	for _, g := range grants {
@@ -181,8 +160,8 @@ func (n nesting) lived(acquire *history.Op) time.Duration {
 // was only overwritten has not ended, because its key still keeps other clients out.
 func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 	at := Never
-	for _, g := range n.keys.Of(n.pairs.Find(h.Acquire).Invoke.Index) {
-		if g.End == nil || g.End.Cmd >= 0 && n.isOf(n.e.Commands[g.End.Cmd], but) {
+	for _, g := range n.Of(n.Pairing.Find(h.Acquire).Invoke.Index) {
+		if g.End == nil || g.End.Cmd >= 0 && n.isOf(n.Commands[g.End.Cmd], but) {
 			continue
 		}
 		at = min(at, g.End.At.Lo)
@@ -192,7 +171,7 @@ func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 
 // isOf reports whether the command belongs to an operation p for which such(p) is true.
 func (n nesting) isOf(c history.Command, such func(history.Pair) bool) bool {
-	p := n.pairs.Find(c.Op)
+	p := n.Pairing.Find(c.Op)
 	return p != nil && p.Invoke.Index == c.Op && such(*p)
 }
 
@@ -203,7 +182,7 @@ func none(history.Pair) bool { return false }
 func (n nesting) enteredBeside(h Hold) []Finding {
 	var findings []Finding
 	for _, again := range h.Nested {
-		p := n.pairs.Find(again)
+		p := n.Pairing.Find(again)
 		for _, other := range n.byLock[h.Lock] {
 			if other.From >= p.Invoke.Time {
 				break
@@ -224,7 +203,7 @@ func (n nesting) enteredBeside(h Hold) []Finding {
 				Lock:    h.Lock,
 				Clients: []int{h.Client, other.Client},
 				From:    p.Complete.Time,
-				To:      within(n.e, min(h.To, other.To)),
+				To:      within(n.Evidence, min(h.To, other.To)),
 				lasted:  min(h.To, other.To) - p.Complete.Time,
 				Ops:     indices(h.Acquire, again, other.Acquire, other.End),
 			})
@@ -238,7 +217,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 	if len(h.Released) == 0 {
 		return nil
 	}
-	first := n.pairs.Find(h.Released[0])
+	first := n.Pairing.Find(h.Released[0])
 	own := func(r history.Pair) bool { return slices.Contains(h.Released, r.Invoke.Index) }
 	until := time.Duration(-1) // not computed yet
 	var findings []Finding
@@ -246,7 +225,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 		if other.From >= h.To {
 			break
 		}
-		p := n.pairs.Find(other.Acquire)
+		p := n.Pairing.Find(other.Acquire)
 		if other.Client == h.Client || p.Invoke.Time <= first.Invoke.Time {
 			continue
 		}
@@ -259,7 +238,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 		}
 		released := 0
 		for _, r := range h.Released {
-			if n.pairs.Find(r).Invoke.Time < p.Complete.Time {
+			if n.Pairing.Find(r).Invoke.Time < p.Complete.Time {
 				released++
 			}
 		}
@@ -275,7 +254,7 @@ func (n nesting) freedEarly(h Hold) []Finding {
 			Lock:    h.Lock,
 			Clients: []int{other.Client, h.Client},
 			From:    other.From,
-			To:      within(n.e, min(h.To, other.To)),
+			To:      within(n.Evidence, min(h.To, other.To)),
 			lasted:  min(h.To, other.To) - other.From,
 			Ops:     indices(append([]int{h.Acquire, h.End, other.Acquire}, h.Released...)...),
 		})
@@ -297,7 +276,7 @@ func (n nesting) deniedEarly(h Hold) []Finding {
 	}
 	own := func(r history.Pair) bool { return slices.Contains(all, r.Invoke.Index) }
 	for _, i := range all {
-		r := n.pairs.Find(i)
+		r := n.Pairing.Find(i)
 		earlier := func(p history.Pair) bool { return own(p) && p.Invoke.Index != r.Invoke.Index }
 		if r.Done() != history.Fail || r.Complete.Reason != history.NotHeld || min(n.certain(h, own), n.ended(h, earlier)) <= r.Complete.Time {
 			continue

@@ -16,11 +16,7 @@ import (
 // Seq, and no clock. Operations that the resource refused because of a newer fence do not
 // count.
 func resource(ctx context.Context, f *Case) Verdict {
-	pairs, err := f.Pairs()
-	if err != nil {
-		return impossible(err)
-	}
-	byLock, sections := evidence.Sections(f.Evidence, pairs)
+	byLock, sections := evidence.Sections(f.Evidence, f.Pairs())
 	if len(byLock) == 0 {
 		return notApplicable(account.Fact{What: account.NothingTouched})
 	}
@@ -32,10 +28,7 @@ func resource(ctx context.Context, f *Case) Verdict {
 	}
 	var findings []Finding
 	reported := map[*evidence.Section]bool{}
-	for _, s := range sections {
-		if ctx.Err() != nil {
-			return outOfTime(ctx.Err())
-		}
+	for s := range untilDone(ctx, sections) {
 		for _, t := range intruders(s, byLock[s.Lock], f.Claims.ReadWrite) {
 			findings = append(findings, intrusion(s, t))
 			reported[s] = true
@@ -45,14 +38,9 @@ func resource(ctx context.Context, f *Case) Verdict {
 		}
 	}
 	if f.Claims.ReadWrite {
-		holds, err := f.Holds()
-		if err != nil {
-			return impossible(err)
-		}
-		stopAtDeadlines(sections, holds)
+		stopAtDeadlines(sections, f.Holds())
 		findings = append(findings, torn(byLock, reported)...)
 	}
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(a.From, b.From) })
 	return conclude(f, findings, false)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -279,8 +280,19 @@ func notApplicable(why account.Fact) Verdict {
 	return Verdict{Result: NotApplicable, Reasons: []account.Fact{why}}
 }
 
-func outOfTime(err error) Verdict {
-	return unknown(account.Fact{What: account.OutOfTime, Text: err.Error()})
+func impossible(err error) Verdict {
+	return unknown(account.Fact{What: account.HistoryImpossible, Text: err.Error()})
+}
+
+// untilDone yields the elements of all until ctx ends.
+func untilDone[T any](ctx context.Context, all []T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, x := range all {
+			if ctx.Err() != nil || !yield(x) {
+				return
+			}
+		}
+	}
 }
 
 // saying returns the facts that are not empty.

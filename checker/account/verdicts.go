@@ -17,7 +17,6 @@ var (
 	SeveralHolders   = fact("several-holders", "several owners may hold the lock at a time")
 	SeveralUsers     = fact("several-users", "{count} owners may use it at a time")
 
-	OutOfTime          = fact("out-of-time", "{said}")
 	NotJudged          = fact("not-judged", "not judged: {said}")
 	NotJudgedToEnd     = fact("not-judged-to-the-end", "not judged to the end: {said}")
 	OracleCrashed      = fact("oracle-crashed", "the oracle crashed: {said}")

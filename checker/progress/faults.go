@@ -161,11 +161,7 @@ func (l Leftover) lasted() time.Duration { return l.Until - l.From }
 // Leftovers lists the keys that attempts left behind, in order of From. Keys that were
 // gone within two milliseconds do not count. An impossible history has none.
 func Leftovers(e history.Evidence) []Leftover {
-	rp, err := evidence.New(e).Replay()
-	if err != nil {
-		return nil
-	}
-	return strays(rp)
+	return strays(evidence.New(e).Replay())
 }
 
 func strays(rp *evidence.Replay) []Leftover {

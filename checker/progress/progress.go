@@ -100,10 +100,7 @@ func Measure(e history.Evidence) Measures { return MeasureCase(evidence.New(e)) 
 
 // MeasureCase is Measure for a case that is already prepared: the one inside a checker.Case.
 func MeasureCase(c *evidence.Case) Measures {
-	rp, err := c.Replay()
-	if err != nil {
-		return Measures{}
-	}
+	rp := c.Replay()
 	m := newMeasure(rp)
 	m.waits()
 	m.losses()
@@ -118,10 +115,7 @@ func MeasureCase(c *evidence.Case) Measures {
 // Waits returns the durations of the waits that ended with a grant (Measures.Waits),
 // ascending; nil if the history is impossible. The case is the one inside a checker.Case.
 func Waits(c *evidence.Case) []time.Duration {
-	rp, err := c.Replay()
-	if err != nil {
-		return nil
-	}
+	rp := c.Replay()
 	m := newMeasure(rp)
 	m.waits()
 	return m.lasted

@@ -36,8 +36,8 @@ const (
 // client's crash, and waits that the trial's end cut short within a lease time. The case is the one inside
 // a checker.Case.
 func WaitingAround(c *evidence.Case, fault string) *Waiting {
-	rp, err := c.Replay()
-	if err != nil || rp.Claims.TTL <= 0 {
+	rp := c.Replay()
+	if rp.Claims.TTL <= 0 {
 		return nil
 	}
 	first, next, ok := firstFault(rp, fault)

@@ -12,10 +12,10 @@ import (
 // readers does not matter. A Case is not for concurrent use.
 type Case struct {
 	history.Evidence
-	sound  func() error
-	pairs  func() (Pairing, error)
-	holds  func() ([]Hold, error)
-	replay func() (*Replay, error)
+	unsound error
+	pairing Pairing
+	holds   func() []Hold
+	replay  func() *Replay
 }
 
 // New returns the case of this evidence. The caller must not change the evidence while the case is
@@ -26,33 +26,33 @@ func New(e history.Evidence) *Case {
 	e.Ops = moded(e)
 	e = keyspace.Attribute(e)
 	f := &Case{Evidence: e}
-	f.sound = sync.OnceValue(func() error { return sound(e.Ops) })
-	f.pairs = sync.OnceValues(func() (Pairing, error) { return pair(e.Ops) })
-	f.holds = sync.OnceValues(func() ([]Hold, error) { return readHolds(f) })
-	f.replay = sync.OnceValues(func() (*Replay, error) {
-		ix, err := newIndex(f)
-		if err != nil {
-			return nil, err
-		}
-		return &Replay{Index: ix, Keys: keyspace.Read(ix.Evidence)}, nil
+	if f.unsound = sound(e.Ops); f.unsound == nil {
+		f.pairing, f.unsound = pair(e.Ops)
+	}
+	if f.unsound != nil {
+		e = history.Evidence{Claims: e.Claims}
+	}
+	f.holds = sync.OnceValue(func() []Hold { return readHolds(e, f.pairing) })
+	f.replay = sync.OnceValue(func() *Replay {
+		return &Replay{Index: newIndex(e, f.pairing, f.holds()), Keys: keyspace.Read(e)}
 	})
 	return f
 }
 
-// Sound returns an error if entries are out of order, a time is out of range, or a client acts after
-// its crash.
-func (f *Case) Sound() error { return f.sound() }
+// Sound returns an error if the history is impossible: entries are out of order, a time is out of range,
+// a client acts after its crash, or the operations cannot be paired. Of an impossible history, Pairs,
+// Holds and Replay return what an empty history has.
+func (f *Case) Sound() error { return f.unsound }
 
-// Pairs returns the operations of the history. The error means that the history is impossible.
-func (f *Case) Pairs() (Pairing, error) { return f.pairs() }
+// Pairs returns the operations of the history.
+func (f *Case) Pairs() Pairing { return f.pairing }
 
 // Holds returns the believed holds of the history, in order of From, by the rules that
-// checker.Holds gives. No hold is empty. The error means that the history is impossible.
-func (f *Case) Holds() ([]Hold, error) { return f.holds() }
+// checker.Holds gives. No hold is empty.
+func (f *Case) Holds() []Hold { return f.holds() }
 
-// Replay returns the index of the history with the grants that the commands made on keys. The error
-// means that the history is impossible.
-func (f *Case) Replay() (*Replay, error) { return f.replay() }
+// Replay returns the index of the history with the grants that the commands made on keys.
+func (f *Case) Replay() *Replay { return f.replay() }
 
 // Replay is a trial replayed: the index of its history, and the grants that its commands
 // made on the keys. Readers must not change it.

@@ -23,8 +23,8 @@ func TestImpossibleHistoriesHaveNoHolds(t *testing.T) {
 	} {
 		spoilt := slices.Clone(ops)
 		spoil(spoilt)
-		if _, err := New(history.Evidence{Ops: spoilt}).Holds(); err == nil {
-			t.Errorf("%s: no error", name)
+		if c := New(history.Evidence{Ops: spoilt}); c.Sound() == nil || len(c.Holds()) > 0 {
+			t.Errorf("%s: no error, holds %v", name, c.Holds())
 		}
 	}
 }
@@ -32,10 +32,7 @@ func TestImpossibleHistoriesHaveNoHolds(t *testing.T) {
 func TestAReleaseHasTheModeOfItsAcquire(t *testing.T) {
 	ops := histories.Timeline(t, "c0 acquire 1-2 ok mode=read\nc0 release 3-4 ok")
 	c := New(history.Evidence{Ops: ops, Claims: history.Claims{ReadWrite: true}})
-	holds, err := c.Holds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	holds := c.Holds()
 	if len(holds) != 1 || holds[0].Mode != history.Read || holds[0].To != 3*time.Millisecond {
 		t.Errorf("got %+v, want one hold for reading until 3ms", holds)
 	}

@@ -57,29 +57,22 @@ func Permits(c history.Claims) int {
 	return max(1, c.Permits)
 }
 
-func readHolds(f *Case) ([]Hold, error) {
-	if err := f.sound(); err != nil {
-		return nil, err
-	}
-	pairs, err := f.pairs()
-	if err != nil {
-		return nil, err
-	}
+func readHolds(e history.Evidence, pairs Pairing) []Hold {
 	s := scan{
-		modes:   f.Claims.ReadWrite,
-		clocks:  clocksOf(f.Ops),
+		modes:   e.Claims.ReadWrite,
+		clocks:  clocksOf(e.Ops),
 		beliefs: map[Owner]*belief{},
 		crashed: map[int]bool{},
 		holds:   make([]Hold, 0, len(pairs.All)/2), // about half of all operations are acquires
 	}
-	for i := range f.Ops {
+	for i := range e.Ops {
 		var p *history.Pair
 		if at := pairs.Of[i]; at >= 0 {
 			p = &pairs.All[at]
 		}
-		s.entry(&f.Ops[i], p)
+		s.entry(&e.Ops[i], p)
 	}
-	return s.finish(), nil
+	return s.finish()
 }
 
 // openAcquire is a successful acquire that was not released yet.

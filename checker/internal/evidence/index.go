@@ -33,17 +33,7 @@ type ClientLock struct {
 	Lock   string
 }
 
-// newIndex returns the index of the case's history, or an error if the history is impossible.
-func newIndex(f *Case) (*Index, error) {
-	holds, err := f.holds()
-	if err != nil {
-		return nil, err
-	}
-	pairs, err := f.pairs()
-	if err != nil {
-		return nil, err
-	}
-	e := f.Evidence
+func newIndex(e history.Evidence, pairs Pairing, holds []Hold) *Index {
 	ix := &Index{
 		Evidence: e, Holds: holds, Clocks: clocksOf(e.Ops), Pairing: pairs,
 		Crashes: map[int]time.Duration{}, Hung: map[int]time.Duration{},
@@ -75,7 +65,7 @@ func newIndex(f *Case) (*Index, error) {
 		}
 	}
 	ix.attend(pairs.All)
-	return ix, nil
+	return ix
 }
 
 // noOperation stands for the missing operation of an entry or command that belongs to none.

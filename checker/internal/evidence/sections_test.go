@@ -46,11 +46,7 @@ func TestALossEndsTheSectionsThatItIsAbout(t *testing.T) {
 			c0 lost 9 lock=`, []time.Duration{9 * ms, 9 * ms}},
 	} {
 		e := New(history.Evidence{Ops: histories.Timeline(t, c.text), Claims: c.claims})
-		pairs, err := e.Pairs()
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
-		_, sections := Sections(e.Evidence, pairs)
+		_, sections := Sections(e.Evidence, e.Pairs())
 		if len(sections) != len(c.want) {
 			t.Fatalf("%s: got %d sections, want %d", c.name, len(sections), len(c.want))
 		}
