@@ -61,16 +61,16 @@ type serverLink struct {
 	healed  func(context.Context) error // called after the undo of a cut or hold
 }
 
-// disturb cuts or holds a serverLink by calling how. For an unknown direction d, it calls otherwise,
+// disturb applies a rule to a serverLink. For an unknown direction d, it calls otherwise,
 // which returns an error.
-func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
+func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, r rule) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return otherwise(ctx, l, d)
 	}
 	return p.during(func() (testbed.Undo, error) {
 		var undos []testbed.Undo
 		for _, one := range between.proxies {
-			undos = append(undos, one.disturb(d, how))
+			undos = append(undos, one.disturb(d, r))
 		}
 		return func(ctx context.Context) (int, error) {
 			hits, err := undos[0](ctx)

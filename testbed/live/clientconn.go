@@ -1,7 +1,6 @@
 package live
 
 import (
-	"errors"
 	"io"
 	"net"
 	"sync"
@@ -17,9 +16,9 @@ import (
 // So Close closes only the sending side, and a goroutine reads on until the proxy closes.
 type nearEnd struct {
 	*net.TCPConn
-	by     known   // the connection's identity in the history's commands
-	gone   func()  // called after the proxy has closed
-	resets *resets // records a reset by the proxy; may be nil
+	proxy  *proxy // nil = no rule resets the connection
+	number int    // the connection's number for the proxy
+	gone   func() // called after the proxy has closed
 
 	reading sync.Mutex // held during each Read
 	mu      sync.Mutex
@@ -34,19 +33,20 @@ func (c *nearEnd) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.TCPConn.Read(p)
-	if errors.Is(err, syscall.ECONNRESET) {
-		c.resets.note(c)
-	}
 	if ended := c.ended(); ended != nil {
 		return 0, ended
 	}
 	return n, testbed.BareError(err)
 }
 
-// Write implements net.Conn.
+// Write implements net.Conn. Under a rule that resets the connection, p is lost.
 func (c *nearEnd) Write(p []byte) (int, error) {
 	if err := c.ended(); err != nil {
 		return 0, err
+	}
+	if c.proxy != nil && c.proxy.toxics[testbed.Upstream].mode(c.number, nil).reset {
+		c.reset()
+		return len(p), nil
 	}
 	n, err := c.TCPConn.Write(p)
 	return n, testbed.BareError(err)
@@ -61,13 +61,11 @@ func (c *nearEnd) ended() error {
 // Close implements net.Conn.
 func (c *nearEnd) Close() error { c.end(net.ErrClosed); return nil }
 
-// reset makes the connection look reset to its client, and reports whether it was still
-// open.
-func (c *nearEnd) reset() bool { return c.end(syscall.ECONNRESET) }
+// reset makes the connection look reset to its client.
+func (c *nearEnd) reset() { c.end(syscall.ECONNRESET) }
 
-// end makes reads and writes fail with err from now on. Only the first call has an effect; end
-// reports whether this is the first call.
-func (c *nearEnd) end(err error) bool {
+// end makes reads and writes fail with err from now on. Only the first call has an effect.
+func (c *nearEnd) end(err error) {
 	c.mu.Lock()
 	first := c.err == nil
 	if first {
@@ -79,7 +77,6 @@ func (c *nearEnd) end(err error) bool {
 		c.TCPConn.SetReadDeadline(time.Unix(0, 1)) // wakes the reader
 		go c.drain()
 	}
-	return first
 }
 
 func (c *nearEnd) drain() {
@@ -89,32 +86,4 @@ func (c *nearEnd) drain() {
 	io.Copy(io.Discard, c.TCPConn)
 	c.TCPConn.Close()
 	c.gone()
-}
-
-// resets is the set of connections that a fault has reset, including idle ones.
-type resets struct {
-	mu    sync.Mutex
-	conns map[known]bool
-}
-
-func (r *resets) note(c *nearEnd) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.conns[c.by] = true
-}
-
-// among counts how many of conns were reset.
-func (r *resets) among(conns map[known]bool) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := 0
-	for c := range conns {
-		if r.conns[c] {
-			n++
-		}
-	}
-	return n
 }

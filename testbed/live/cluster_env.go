@@ -38,17 +38,13 @@ func (e clusterEnv) List() []string {
 
 // StopReplication implements testbed.Nodes. It does not affect the cluster bus.
 func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
-	var links []peerLink
+	var undos []testbed.Undo
 	for i, master := range e.masters() {
 		for _, r := range e.shards[i].nodes {
 			if r != master {
-				links = append(links, peerLink{r.name, e.cluster.peerProxies[master]})
+				undos = append(undos, e.cluster.peerProxies[master].pair(r.name).disturb(testbed.Downstream, always(hold)))
 			}
 		}
-	}
-	undos, err := disturbAll(links, testbed.Downstream, (*linkToxic).hold)
-	if err != nil {
-		return nil, fmt.Errorf("stop replication: %w", err)
 	}
 	return undoAll(undos, func(a, b int) int { return a + b }), nil
 }
@@ -73,9 +69,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 		}
 		e.rules(n)
 	}
-	if pair, err := e.cluster.peerProxies[old].pair(n.name); err == nil {
-		pair.open() // held writes are lost
-	}
+	e.cluster.peerProxies[old].pair(n.name).heal() // held writes are lost
 	if e.frozen(old) {
 		return nil
 	}
@@ -245,32 +239,25 @@ func (e clusterEnv) awaitStepDown(ctx context.Context, n *node) error {
 
 // Cut implements testbed.Network, also for the links among nodes.
 func (e clusterEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*linkToxic).cut)
+	return e.disturb(ctx, l, d, e.ownEnv.Cut, always(drop))
 }
 
 // Hold implements testbed.Network, also for the links among nodes.
 func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
+	return e.disturb(ctx, l, d, e.ownEnv.Hold, always(hold))
 }
 
-// disturb cuts or holds a link, depending on how. If both ends of the link are nodes, it disturbs
+// disturb applies a rule to a link. If both ends of the link are nodes, it disturbs
 // their replication and their cluster bus. For any other link, it calls otherwise.
-func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
+func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, r rule) (testbed.Undo, error) {
 	from, err := e.node(l.From)
 	to, terr := e.node(l.To)
 	if err != nil || terr != nil || from == to {
 		return otherwise(ctx, l, d)
 	}
-	replication, err := e.cluster.peerProxies[to].pair(from.name)
-	if err != nil {
-		return nil, err
-	}
-	bus, err := e.buses[to].pair(from.name)
-	if err != nil {
-		return nil, err
-	}
-	between := serverLink{proxies: []*proxy{replication, bus}, healed: func(context.Context) error { return nil }}
-	return e.elections.disturb(ctx, between, l, d, otherwise, how)
+	pairs := []*proxy{e.cluster.peerProxies[to].pair(from.name), e.buses[to].pair(from.name)}
+	between := serverLink{proxies: pairs, healed: func(context.Context) error { return nil }}
+	return e.elections.disturb(ctx, between, l, d, otherwise, r)
 }
 
 // turnTimeout bounds how long a migration may wait for the turns (node.turn) of its nodes and then

@@ -49,7 +49,7 @@ func TestAPromotionWaitsForAllClientsSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &node{name: "n1"}
 		e := &env{}
-		e.cluster = &cluster{env: e, peerProxies: map[*node]*peerProxy{n: {listener: at{port: 2}}}}
+		e.cluster = &cluster{env: e, peerProxies: map[*node]*peerProxy{n: {door: &door{listener: at{port: 2}}}}}
 		slow, quick := newLearner(t, "10.0.0.1:1"), newLearner(t, "10.0.0.1:1")
 		e.clients = []*client{slow.client, quick.client}
 		quick.at.Store(e.cluster.peerProxies[n].announced())

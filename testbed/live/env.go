@@ -87,7 +87,7 @@ var (
 )
 
 func newEnv(ctx context.Context, s testbed.Setup, cancel context.CancelCauseFunc) *env {
-	e := &env{setup: s, ctx: ctx, cancel: cancel, proxies: newProxies(func(err error) { cancel(deadNode{err}) })}
+	e := &env{setup: s, ctx: ctx, cancel: cancel, proxies: newProxies()}
 	e.gate = gate.New(gate.Options{
 		Clients: s.Clients,
 		Clock:   s.Clock,
@@ -126,7 +126,7 @@ func (e *env) connect(id int) error {
 			return err
 		}
 		c.links = append(c.links, l)
-		c.Reach(testbed.RedisOptions(l.proxy.Listen, e.setup.CommandTimeout), func(ctx context.Context) (net.Conn, error) {
+		c.Reach(testbed.RedisOptions(l.addr(), e.setup.CommandTimeout), func(ctx context.Context) (net.Conn, error) {
 			return l.dial(ctx, id)
 		})
 	}
@@ -225,10 +225,10 @@ func (e *env) drain() {
 }
 
 // Open files of this program. A connection to a node needs five: the client's end, two of
-// the proxy, and two of the tap. A link needs the listeners of proxy and tap.
+// the proxy, and two of the tap. A link needs a listener.
 const (
 	filesPerConnection = 5
-	filesPerLink       = 2
+	filesPerLink       = 1
 )
 
 // checkFiles returns an error if the clients need more open files than this program may open. Go's

@@ -18,26 +18,19 @@ import (
 // link connects one client, or all clients that share it, to one node: a proxy, and behind the
 // proxy a tap in front of the node. A promotion changes the node.
 type link struct {
-	client int // the client's number, or everyone
-	gate   *gate.Gate
-	proxy  *proxy
-	tap    net.Listener
-
-	// dialling is a lock. It is held while one connection is made, so that the connection that the
-	// proxy makes to the tap can be matched to the client's.
-	dialling chan struct{}
-	accepted chan net.Conn // connections from the proxy
-	closed   chan struct{}
-	serving  sync.WaitGroup // waits for the accept loop and the pairs
+	client   int // the client's number, or everyone
+	gate     *gate.Gate
+	proxy    *proxy
+	listener net.Listener   // makes connections of this program with itself; its address is the link's
+	serving  sync.WaitGroup // waits for the pairs
 	draining tally          // near ends that the proxy has not closed yet
 
-	mu     sync.Mutex
+	mu     sync.Mutex // also held while a connection is made, so that a change hits all connections or none
 	target *node
-	names  []string      // names of all nodes that the link ever led to
-	pairs  []*pair       // in the order of dialling
-	made   int           // connections so far
-	places map[known]int // position of each connection in the order of dialling, from 1
-	resets *resets       // the connections that the reset in force has hit; nil if no reset is in force
+	names  []string           // names of all nodes that the link ever led to
+	pairs  []*pair            // in the order of dialling
+	nears  map[known]*nearEnd // the near ends of all connections so far
+	closed bool
 
 	watching sync.Mutex // held while watchers are called
 	watchers []func(up bool)
@@ -58,49 +51,22 @@ type known struct {
 
 // newLink opens a link from a client, or everyone, to a node.
 func newLink(p *proxies, gate *gate.Gate, client int, target *node) (*link, error) {
-	l, err := unattended(p, gate, client, target)
-	if err == nil {
-		l.serving.Go(l.accept)
-	}
-	return l, err
-}
-
-// unattended returns a link that does not yet accept the connections of its proxy.
-func unattended(p *proxies, gate *gate.Gate, client int, target *node) (*link, error) {
 	from := fmt.Sprintf("c%d", client)
 	if client == everyone {
 		from = "clients"
 	}
-	tap, err := net.Listen("tcp4", net.JoinHostPort(loopback, "0"))
+	l, err := net.Listen("tcp4", net.JoinHostPort(loopback, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("link from %s to %s: %w", from, target.name, err)
 	}
-	l := &link{
-		client: client, gate: gate, tap: tap, target: target, names: []string{target.name},
-		places:   map[known]int{},
-		dialling: make(chan struct{}, 1), accepted: make(chan net.Conn), closed: make(chan struct{}),
-	}
-	if l.proxy, err = p.open(from+"-"+target.name, loopback, tap.Addr().String()); err != nil {
-		tap.Close()
-		return nil, err
-	}
-	return l, nil
+	return &link{
+		client: client, gate: gate, proxy: p.open(from + "-" + target.name), listener: l,
+		target: target, names: []string{target.name}, nears: map[known]*nearEnd{},
+	}, nil
 }
 
-func (l *link) accept() {
-	for {
-		c, err := testbed.Accept(l.tap)
-		if err != nil {
-			return
-		}
-		select {
-		case l.accepted <- c:
-		case <-l.closed:
-			c.Close()
-			return
-		}
-	}
-}
+// addr returns the address that stands for the link. Only the link itself connects to it.
+func (l *link) addr() string { return l.listener.Addr().String() }
 
 // refusal is how long a dial to a node that is down takes to fail. Without this delay, code that
 // retries at once would use up the machine.
@@ -120,74 +86,72 @@ func (l *link) dial(ctx context.Context, client int) (net.Conn, error) {
 	return c, nil
 }
 
-// connect makes both halves of a connection below the gate: from client to proxy, and from tap to
-// node. The parameter by is the connection's identity in the history's commands.
+// connect makes both halves of a connection below the gate: from client to proxy, and from proxy to
+// tap. The parameter by is the connection's identity in the history's commands.
 func (l *link) connect(ctx context.Context, gc *gate.Conn, by known) (net.Conn, error) {
-	if err := l.take(ctx); err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	target := l.target
-	l.mu.Unlock()
-	if _, err := target.running(); err != nil {
-		defer l.release()
+	gc.Observe()
+	c, err := l.establish(gc, by)
+	if errors.Is(err, errDown) {
 		return nil, refuse(ctx)
 	}
-	// Do not use ctx: an abandoned dial may have reached the proxy. The proxy's connection would
-	// then be matched to the next client.
-	near, err := net.Dial("tcp4", l.proxy.Listen)
+	return c, err
+}
+
+// errDown is the error for a connection to a node that is down.
+var errDown = errors.New("the node is down")
+
+func (l *link) establish(gc *gate.Conn, by known) (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, net.ErrClosed
+	}
+	if _, err := l.target.running(); err != nil {
+		return nil, errDown
+	}
+	near, outer, err := l.ends()
 	if err != nil {
-		l.release()
-		return nil, testbed.BareError(err)
+		return nil, l.broken(err)
 	}
-	select {
-	case far := <-l.accepted:
-		defer l.release()
-		return l.pair(gc, by, near.(*net.TCPConn), far, target), nil
-	case <-l.proxy.refused:
-		err = &net.OpError{Op: "dial", Net: "tcp", Err: errRefused}
-	case <-ctx.Done():
-		go l.forget(near)
-		return nil, ctx.Err()
-	case <-l.closed:
-		err = net.ErrClosed
+	inner, far, err := l.ends()
+	if err != nil {
+		near.Close()
+		outer.Close()
+		return nil, l.broken(err)
 	}
-	near.Close()
-	l.release()
-	return nil, err
-}
-
-// errRefused is the error of a client's dial if its proxy could not reach the tap.
-var errRefused = errors.New("the link's proxy could not connect to its other side")
-
-// take waits until no connection is being made, and blocks new ones until release.
-func (l *link) take(ctx context.Context) error {
-	select {
-	case l.dialling <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-l.closed:
-		return net.ErrClosed
-	}
-}
-
-func (l *link) release() { <-l.dialling }
-
-// forget closes an abandoned connection and releases the link. It first waits for the proxy's
-// connection, which would otherwise be matched to the next client.
-func (l *link) forget(near net.Conn) {
-	defer l.release()
-	defer near.Close()
-	select {
-	case far := <-l.accepted:
+	number, err := l.proxy.join(outer, inner)
+	if err != nil {
+		near.Close()
 		far.Close()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.made++ // the toxics have counted this connection, too
-	case <-l.proxy.refused:
-	case <-l.closed:
+		return nil, err
 	}
+	return l.pair(gc, by, near, far, number), nil
+}
+
+// ends makes a connection of this program with itself and returns its two ends.
+func (l *link) ends() (one, other *net.TCPConn, err error) {
+	c, err := net.Dial("tcp4", l.addr())
+	if err != nil {
+		return nil, nil, err
+	}
+	for {
+		back, err := l.listener.Accept()
+		switch {
+		case err != nil:
+			c.Close()
+			return nil, nil, err
+		case back.RemoteAddr().String() == c.LocalAddr().String():
+			return c.(*net.TCPConn), back.(*net.TCPConn), nil
+		}
+		back.Close() // a stranger's
+	}
+}
+
+// broken ends the trial, and returns the error for the client's dial: that this machine lacks file
+// descriptors must not pass for a fault of the network.
+func (l *link) broken(err error) error {
+	l.target.died(fmt.Errorf("link %s takes no connections any more: %w", l.proxy.name, err))
+	return testbed.BareError(err)
 }
 
 func refuse(ctx context.Context) error {
@@ -201,18 +165,13 @@ func refuse(ctx context.Context) error {
 	}
 }
 
-// pair starts serving a new connection. The caller holds l.dialling.
-func (l *link) pair(gc *gate.Conn, by known, near *net.TCPConn, far net.Conn, target *node) net.Conn {
-	p := &pair{gate: gc, client: by.client, far: far.(*net.TCPConn), node: target, broken: make(chan struct{}), blocked: map[int]*effect{}}
-	p.near = &nearEnd{TCPConn: near, by: by, gone: l.draining.Done}
+// pair starts serving a new connection, which has that number for the proxy. The caller holds l.mu.
+func (l *link) pair(gc *gate.Conn, by known, near, far *net.TCPConn, number int) net.Conn {
+	p := &pair{gate: gc, client: by.client, far: far, node: l.target, broken: make(chan struct{}), blocked: map[int]*effect{}}
+	p.near = &nearEnd{TCPConn: near, number: number, proxy: l.proxy, gone: l.draining.Done}
 	l.draining.Add()
-	gc.Observe()
-	l.mu.Lock()
 	l.pairs = append(l.pairs, p)
-	l.made++
-	l.places[by] = l.made
-	p.near.resets = l.resets
-	l.mu.Unlock()
+	l.nears[by] = p.near
 	l.serving.Go(func() {
 		p.serve()
 		l.mu.Lock()
@@ -224,15 +183,11 @@ func (l *link) pair(gc *gate.Conn, by known, near *net.TCPConn, far net.Conn, ta
 
 // retarget connects the link to another node and closes the connections to the old node. It does
 // nothing if the link leads to that node already.
-func (l *link) retarget(ctx context.Context, to *node) error {
-	if err := l.take(ctx); err != nil {
-		return fmt.Errorf("lead %s to %s: %w", l.proxy.Name, to.name, err)
-	}
-	defer l.release()
+func (l *link) retarget(to *node) {
 	l.mu.Lock()
 	if l.target == to {
 		l.mu.Unlock()
-		return nil
+		return
 	}
 	l.target = to
 	l.names = append(l.names, to.name)
@@ -242,15 +197,39 @@ func (l *link) retarget(ctx context.Context, to *node) error {
 		p.cut()
 	}
 	l.tell()
-	return nil
 }
 
-// number returns a connection's position on the link in the order of dialling, from 1; 0 if the
-// link has no such connection.
+// number returns a connection's number for the proxy; 0 if the link has no such connection.
 func (l *link) number(by known) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.places[by]
+	if near := l.nears[by]; near != nil {
+		return near.number
+	}
+	return 0
+}
+
+// resetAll resets all connections, and until undone also those that are made later.
+func (l *link) resetAll() (undo func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	undo = l.proxy.impose(testbed.Upstream, always(reset))
+	for _, p := range l.pairs {
+		p.near.reset()
+	}
+	return undo
+}
+
+// resets counts how many of the connections were reset.
+func (l *link) resets(conns map[known]bool) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for by := range conns {
+		if near := l.nears[by]; near != nil && near.ended() == syscall.ECONNRESET {
+			n++
+		}
+	}
+	return n
 }
 
 // leadsTo reports whether the link now leads to the node of that name.
@@ -311,20 +290,17 @@ func (t *tally) None() <-chan struct{} {
 	return zero
 }
 
-// close closes the tap and its connections. The caller has closed the proxy.
+// close closes the link's connections. The caller has closed the proxy.
 func (l *link) close() error {
-	close(l.closed)
-	err := l.tap.Close()
 	l.mu.Lock()
+	l.closed = true
 	pairs := slices.Clone(l.pairs)
 	l.mu.Unlock()
+	err := l.listener.Close()
 	for _, p := range pairs {
 		p.far.Close()
 		p.cut()
 	}
 	l.serving.Wait()
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
 	return err
 }

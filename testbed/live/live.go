@@ -293,12 +293,10 @@ func (e *env) tearDown() error {
 	}
 	e.proxies.heal()
 	e.drain()
-	e.peerProxies.shut()
 	e.proxies.close()
 	for _, l := range e.links {
 		errs = append(errs, l.close())
 	}
-	e.peerProxies.close()
 	for _, n := range e.nodes {
 		n.observer.finish()
 		n.observer.close()

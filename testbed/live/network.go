@@ -113,29 +113,34 @@ func most(a, b int) int { return max(a, b) }
 // Cut implements testbed.Network.
 func (e *env) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	l.Conn = 0
-	return e.shut(l, d, (*linkToxic).cut)
+	return e.shut(l, d, always(drop))
 }
 
 // Hold implements testbed.Network.
 func (e *env) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	if l.Conn == 0 {
-		return e.shut(l, d, (*linkToxic).hold)
+		return e.shut(l, d, always(hold))
 	}
 	c, target, err := e.link(l)
 	if err != nil {
 		return nil, err
 	}
 	one := target.number(known{c, l.To, l.Conn})
-	return e.shut(l, d, func(v *linkToxic) func() { return v.holdOne(one) })
+	return e.shut(l, d, func(conn int) verdict { // packets of other connections may overtake the held ones
+		if conn == one {
+			return hold
+		}
+		return pass
+	})
 }
 
-// shut cuts or holds a link by calling how.
-func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*linkToxic) func()) (testbed.Undo, error) {
+// shut applies a rule that drops or holds to a link.
+func (e *env) shut(on testbed.Link, d testbed.Direction, r rule) (testbed.Undo, error) {
 	if !slices.Contains(directionsKnown, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 	}
 	if s := e.syncLink(on); s != nil {
-		return s.proxy.disturb(d, how), nil
+		return s.proxy.disturb(d, r), nil
 	}
 	id, l, err := e.link(on)
 	if err != nil {
@@ -144,7 +149,7 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, how func(*linkToxic) fu
 	w := e.countHits(func(c history.Command) bool {
 		return l.carries(c.Client, c.Node) && (on.Conn == 0 || on.Conn == c.Conn && id == c.Client) && stopped(c, d)
 	})
-	undo := l.proxy.shut(d, how)
+	undo := l.proxy.impose(d, r)
 	return once(func(context.Context) (int, error) {
 		hits := e.count(w)
 		undo()
@@ -165,20 +170,15 @@ func stopped(c history.Command, d testbed.Direction) bool {
 	}
 }
 
-// Reset implements testbed.Network. It makes existing connections look reset to clients; toxiproxy
-// alone would only close them. Hits is the number of reset connections with a command that was
-// under way or sent later. Reset idle connections do not count: replacing them disturbs nobody.
-func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) {
+// Reset implements testbed.Network. Existing connections are reset at once, later ones at their first
+// command. Hits is the number of reset connections with a command that was under way or sent later.
+// Reset idle connections do not count: replacing them disturbs nobody.
+func (e *env) Reset(_ context.Context, on testbed.Link) (testbed.Undo, error) {
 	_, l, err := e.link(on)
 	if err != nil {
 		return nil, err
 	}
-	// Block new connections between adding the toxic and resetting the existing connections.
-	if err := l.take(ctx); err != nil {
-		return nil, fmt.Errorf("reset %s: %w", l.proxy.Name, err)
-	}
-	defer l.release()
-	r, unanswered := &resets{conns: map[known]bool{}}, map[known]bool{}
+	unanswered := map[known]bool{}
 	w := e.countHits(func(c history.Command) bool {
 		missed := l.carries(c.Client, c.Node) && c.Replied == 0
 		if missed {
@@ -186,28 +186,11 @@ func (e *env) Reset(ctx context.Context, on testbed.Link) (testbed.Undo, error) 
 		}
 		return missed
 	})
-	undo, err := l.proxy.reset()
-	if err != nil {
-		e.count(w)
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.resets = r
-	for _, p := range l.pairs {
-		if p.near.reset() {
-			r.note(p.near)
-		}
-	}
-	return once(func(ctx context.Context) (int, error) {
-		err := undo(ctx)
+	undo := l.resetAll()
+	return once(func(context.Context) (int, error) {
+		undo()
 		e.count(w) // after this, the counter does not write to unanswered
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.resets == r {
-			l.resets = nil
-		}
-		return r.among(unanswered), err
+		return l.resets(unanswered), nil
 	}), nil
 }
 

@@ -36,7 +36,7 @@ func newLobby(t *testing.T) *lobby {
 	}
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	l := &lobby{T: t, heard: make(chan string, 100)}
-	proxies := newProxies(mustLive(t))
+	proxies := newProxies()
 	l.peerProxies = newPeerProxies(proxies, loopback)
 	l.serve()
 	var err error
@@ -54,9 +54,7 @@ func newLobby(t *testing.T) *lobby {
 	}
 	t.Cleanup(func() {
 		proxies.heal()
-		l.peerProxies.shut()
 		proxies.close()
-		l.peerProxies.close()
 	})
 	return l
 }
@@ -131,11 +129,7 @@ func TestAPeerProxyTellsPeersApart(t *testing.T) {
 			v.say("ONE")
 			v.hears("ONE")
 		}
-		pair, err := l.peerProxy.pair("a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		undo := pair.shut(d, (*linkToxic).hold)
+		undo := l.peerProxy.pair("a").impose(d, always(hold))
 		a.say("TWO")
 		b.say("TWO")
 		b.hears("TWO")
@@ -185,32 +179,4 @@ func TestAPeerProxyIsClosedToStrangersAndWhenItsServerIsDown(t *testing.T) {
 	stranger.hearsNothing()
 	l.peerProxies.meet(loopback, "c")
 	stranger.hears("ONE")
-}
-
-func TestAFaultThatIsHalfPossibleShutsNothing(t *testing.T) {
-	l := newLobby(t)
-	gone, err := newPeerProxies(newProxies(mustLive(t)), loopback).open("gone", func() (string, error) { return "", errors.New("down") }, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone.peerProxies.shut()
-	defer gone.peerProxies.close()
-	a := l.visit("a")
-	if _, err := disturbAll([]peerLink{{"a", l.peerProxy}, {"a", gone}}, testbed.Both, (*linkToxic).hold); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("got %v, want %v", err, net.ErrClosed)
-	}
-	a.say("PING")
-	a.hears("PING")
-	undos, err := disturbAll([]peerLink{{"a", l.peerProxy}, {"b", l.peerProxy}}, testbed.Both, (*linkToxic).hold)
-	if err != nil || len(undos) != 2 {
-		t.Fatalf("got %d undos, %v, want two", len(undos), err)
-	}
-	a.say("HELD")
-	a.hearsNothing()
-	for _, undo := range undos {
-		if _, err := undo(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	a.hears("HELD")
 }

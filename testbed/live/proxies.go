@@ -3,168 +3,113 @@ package live
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
-	"github.com/Shopify/toxiproxy/v2/toxics"
+	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/rs/zerolog"
 
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// proxies are all toxiproxy proxies of one trial, one per link. toxiproxy's HTTP server
-// does not run, and its log is discarded.
+// proxies are all toxiproxy proxies of one trial, one per link. They do not listen: toxiproxy's listener
+// stops for ever after an error, and says so only in its log. Doors listen instead.
 type proxies struct {
 	server *toxiproxy.ApiServer
-	died   func(error) // called if a proxy stops accepting connections
 
-	mu  sync.Mutex
-	all []*proxy
+	mu    sync.Mutex
+	all   []*proxy
+	doors []*door
 }
 
-func newProxies(died func(error)) *proxies {
-	return &proxies{server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), died: died}
+func newProxies() *proxies {
+	return &proxies{server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())}
 }
 
-// proxy is the toxiproxy proxy of one link.
+// proxy is the toxiproxy proxy of one link: a linkToxic on each direction of all its connections.
 type proxy struct {
-	*toxiproxy.Proxy
+	name   string
+	server *toxiproxy.ApiServer
+	chain  *toxiproxy.ToxicCollection
 	toxics map[testbed.Direction]*linkToxic
-	// refused gets a value when the proxy closes an accepted connection because it could
-	// not reach upstream.
-	refused chan struct{}
 
 	mu     sync.Mutex
-	resets int
+	joined int               // connections so far
+	ends   map[net.Conn]bool // of connections that have not ended
+	closed bool
 }
 
-// open starts a proxy to upstream, on a free port of host, an IPv4 address of this machine.
-func (p *proxies) open(name, host, upstream string) (*proxy, error) {
+// open makes the proxy of a link.
+func (p *proxies) open(name string) *proxy {
 	one := &proxy{
-		Proxy:  toxiproxy.NewProxy(p.server, name, net.JoinHostPort(host, "0"), upstream),
-		toxics: map[testbed.Direction]*linkToxic{}, refused: make(chan struct{}, 1),
+		name: name, server: p.server, chain: toxiproxy.NewProxy(p.server, name, "", "").Toxics,
+		toxics: map[testbed.Direction]*linkToxic{}, ends: map[net.Conn]bool{},
 	}
-	logger := zerolog.New(io.Discard).Level(zerolog.WarnLevel).Hook(listener(func(message string) { p.hear(one, message) }))
-	one.Logger = &logger
 	for _, d := range directions(testbed.Both) {
-		t, err := one.add(linkToxicType, d)
+		w, err := one.chain.AddToxicJson(strings.NewReader(fmt.Sprintf(`{"type":%q,"stream":%q}`, linkToxicType, d)))
 		if err != nil {
-			return nil, err
+			panic(err) // the type is registered, and the proxy has no other toxic
 		}
-		one.toxics[d] = t.(*linkToxic)
-	}
-	if err := one.Start(); err != nil {
-		return nil, fmt.Errorf("proxy %s: %w", name, err)
+		one.toxics[d] = w.Toxic.(*linkToxic)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.all = append(p.all, one)
-	return one, nil
+	return one
 }
 
-// Log messages of toxiproxy about two errors that it reports in no other way. A lack of file
-// descriptors causes both errors.
-const (
-	saysRefused = "Unable to open connection to upstream"
-	saysDied    = "Error while accepting client" // the proxy then accepts no more connections
-)
-
-// listener is a zerolog.Hook that gets each log message.
-type listener func(message string)
-
-// Run implements zerolog.Hook.
-func (l listener) Run(_ *zerolog.Event, _ zerolog.Level, message string) { l(message) }
-
-// hear handles a log message about a proxy; the proxy waits until hear returns.
-func (p *proxies) hear(one *proxy, message string) {
-	switch message {
-	case saysRefused:
-		select {
-		case one.refused <- struct{}{}:
-		default: // nobody has received the last value
-		}
-	case saysDied:
-		p.died(fmt.Errorf("proxy %s takes no connections any more", one.Name))
-	}
-}
-
-// lead sets the proxy's upstream. If upstream changes, the proxy's connections end, and the proxy
-// listens on another port, since the old port may be taken by then. The proxy's toxics stay.
-func (p *proxy) lead(upstream string) error {
-	if p.Upstream == upstream && p.Enabled { // after open, only lead changes Upstream
-		return nil
-	}
-	host, _, err := net.SplitHostPort(p.Listen)
-	if err != nil {
-		return fmt.Errorf("proxy %s: %w", p.Name, err)
-	}
-	err = p.Update(&toxiproxy.Proxy{Listen: net.JoinHostPort(host, "0"), Upstream: upstream, Enabled: true})
-	if err != nil {
-		return fmt.Errorf("proxy %s: %w", p.Name, err)
-	}
-	return nil
-}
-
-// heal opens all toxics. Messages that they held are dropped.
-func (p *proxies) heal() {
+// join forwards data between two connections, through the toxics, until one of them ends. It closes
+// both then. It returns the number of this pair of connections among the proxy's, from 1; the toxics
+// count alike.
+func (p *proxy) join(from, to net.Conn) (number int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, one := range p.all {
-		one.open()
+	if p.closed {
+		from.Close()
+		to.Close()
+		return 0, net.ErrClosed
 	}
+	p.joined++
+	p.ends[from], p.ends[to] = true, true
+	name := strconv.Itoa(p.joined)
+	p.chain.StartLink(p.server, name+"upstream", from, end{to, p}, stream.Upstream)
+	p.chain.StartLink(p.server, name+"downstream", to, end{from, p}, stream.Downstream)
+	return p.joined, nil
 }
 
-// close stops all proxies and closes their connections.
-func (p *proxies) close() {
+// end is one end of a proxy's connection.
+type end struct {
+	net.Conn
+	proxy *proxy
+}
+
+// Close implements net.Conn.
+func (e end) Close() error {
+	e.proxy.mu.Lock()
+	delete(e.proxy.ends, e.Conn)
+	e.proxy.mu.Unlock()
+	return e.Conn.Close()
+}
+
+// close ends the proxy's connections, and refuses new ones.
+func (p *proxy) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, one := range p.all {
-		one.Stop()
+	p.closed = true
+	for c := range p.ends {
+		c.Close()
 	}
 }
 
-// add adds a toxic of that type to a direction of the proxy, under the name type_direction.
-func (p *proxy) add(kind string, d testbed.Direction) (toxics.Toxic, error) {
-	spec := fmt.Sprintf(`{"name":"%s_%s","type":%[1]q,"stream":%[2]q}`, kind, d)
-	w, err := p.Toxics.AddToxicJson(strings.NewReader(spec))
-	if err != nil {
-		return nil, fmt.Errorf("proxy %s: add %s: %w", p.Name, kind, err)
-	}
-	return w.Toxic, nil
-}
-
-// resetType is toxiproxy's toxic that resets connections made after it was added.
-const resetType = "reset_peer"
-
-// reset makes the proxy reset new connections until undone.
-func (p *proxy) reset() (undo func(context.Context) error, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.resets == 0 {
-		if _, err := p.add(resetType, testbed.Upstream); err != nil {
-			return nil, err
-		}
-	}
-	p.resets++
-	return func(ctx context.Context) error {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.resets--; p.resets > 0 {
-			return nil
-		}
-		return p.Toxics.RemoveToxic(ctx, resetType+"_"+string(testbed.Upstream))
-	}, nil
-}
-
-// shut calls how (cut, hold or holdOne) on the proxy's toxic in direction d, or on both toxics if
-// d is testbed.Both. undo undoes each call.
-func (p *proxy) shut(d testbed.Direction, how func(*linkToxic) (undo func())) (undo func()) {
+// impose applies the rule in direction d, or in both, until undone.
+func (p *proxy) impose(d testbed.Direction, r rule) (undo func()) {
 	var undos []func()
 	for _, one := range directions(d) {
-		undos = append(undos, how(p.toxics[one]))
+		undos = append(undos, p.toxics[one].impose(r))
 	}
 	return func() {
 		for _, undo := range undos {
@@ -173,14 +118,14 @@ func (p *proxy) shut(d testbed.Direction, how func(*linkToxic) (undo func())) (u
 	}
 }
 
-// open opens the proxy's toxics. Messages that they held are dropped.
-func (p *proxy) open() {
+// heal ends all rules of the proxy. Messages that they held are dropped.
+func (p *proxy) heal() {
 	for _, d := range directions(testbed.Both) {
-		p.toxics[d].open()
+		p.toxics[d].heal()
 	}
 }
 
-// caught returns how many messages in direction d, or in both, were ever cut or held
+// caught returns how many messages in direction d, or in both, were ever dropped or held
 // (linkToxic.messages).
 func (p *proxy) caught(d testbed.Direction) int {
 	n := 0
@@ -188,6 +133,109 @@ func (p *proxy) caught(d testbed.Direction) int {
 		n += p.toxics[one].messages()
 	}
 	return n
+}
+
+// heal ends all rules of all proxies. Messages that they held are dropped.
+func (p *proxies) heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.all {
+		one.heal()
+	}
+}
+
+// close closes all doors, and then all connections.
+func (p *proxies) close() {
+	p.mu.Lock()
+	doors, all := slices.Clone(p.doors), slices.Clone(p.all)
+	p.mu.Unlock()
+	for _, d := range doors {
+		d.close()
+	}
+	for _, one := range all {
+		one.close()
+	}
+}
+
+// door is a listener. A way leads each connection through a proxy to a server.
+type door struct {
+	listener net.Listener
+	ctx      context.Context // ends when the door is closed
+	shut     context.CancelFunc
+	serving  sync.WaitGroup
+}
+
+// way decides where a connection leads: from, which stands for the connection, through the proxy to the
+// address upstream. After an error, the door closes the connection.
+type way func(ctx context.Context, c net.Conn) (from net.Conn, p *proxy, upstream string, err error)
+
+// door opens a door on a free port of host, an IPv4 address of this machine.
+func (p *proxies) door(name, host string, w way) (*door, error) {
+	l, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("door to %s: %w", name, err)
+	}
+	d := &door{listener: l}
+	d.ctx, d.shut = context.WithCancel(context.Background())
+	p.mu.Lock()
+	p.doors = append(p.doors, d)
+	p.mu.Unlock()
+	d.serving.Go(func() { d.accept(w) })
+	return d, nil
+}
+
+// forward opens a proxy, with a door from which it leads to the address that upstream returns.
+func (p *proxies) forward(name, host string, upstream func() string) (*proxy, *door, error) {
+	one := p.open(name)
+	d, err := p.door(name, host, func(_ context.Context, c net.Conn) (net.Conn, *proxy, string, error) {
+		return c, one, upstream(), nil
+	})
+	return one, d, err
+}
+
+func (d *door) accept(w way) {
+	for {
+		c, err := testbed.Accept(d.listener)
+		if err != nil {
+			return
+		}
+		d.serving.Go(func() {
+			if d.lead(c, w) != nil {
+				c.Close() // the other side may try again
+			}
+		})
+	}
+}
+
+func (d *door) lead(c net.Conn, w way) error {
+	stop := context.AfterFunc(d.ctx, func() { c.Close() })
+	defer stop()
+	from, p, upstream, err := w(d.ctx, c)
+	if err != nil {
+		return err
+	}
+	to, err := new(net.Dialer).DialContext(d.ctx, "tcp4", upstream)
+	if err != nil {
+		return err
+	}
+	_, err = p.join(from, to)
+	return err
+}
+
+// announced returns the door's address.
+func (d *door) announced() string { return d.listener.Addr().String() }
+
+// addr returns the door's host and port, for a server's configuration.
+func (d *door) addr() (host, port string) {
+	host, port, _ = net.SplitHostPort(d.announced())
+	return host, port
+}
+
+// close ends the door. Connections through it go on.
+func (d *door) close() {
+	d.shut()
+	d.listener.Close()
+	d.serving.Wait()
 }
 
 // directions splits testbed.Both into its two directions.

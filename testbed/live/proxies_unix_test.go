@@ -3,32 +3,16 @@
 package live
 
 import (
-	"net"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// TestATrialHearsOfAProxyThatTakesNoConnections checks that the trial fails if clients can never
-// connect again, since that is not the lock's fault.
-func TestATrialHearsOfAProxyThatTakesNoConnections(t *testing.T) {
+// TestATrialHearsOfALinkThatTakesNoConnections checks that the trial fails if clients cannot
+// connect for want of file descriptors, since that is not the lock's fault.
+func TestATrialHearsOfALinkThatTakesNoConnections(t *testing.T) {
 	died := make(chan error, 1)
-	proxies := newProxies(func(err error) { died <- err })
-	p, err := proxies.open("c0-n0", loopback, nowhere)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer proxies.close()
-	addr, err := net.ResolveTCPAddr("tcp4", p.Listen)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The client gets a file descriptor before the limit falls to 0. Then nobody gets one.
-	client, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer syscall.Close(client)
+	l := newLinked(t, func(err error) { died <- err })
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
@@ -38,17 +22,14 @@ func TestATrialHearsOfAProxyThatTakesNoConnections(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
 		t.Fatal(err)
 	}
-	cerr := syscall.Connect(client, &syscall.SockaddrInet4{Port: addr.Port, Addr: [4]byte(addr.IP.To4())})
-	if cerr == nil {
-		err = ending(t, died)
+	_, derr := l.dial(t.Context(), 0)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
 	}
-	if rerr := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); rerr != nil {
-		t.Fatal(rerr)
+	if derr == nil {
+		t.Error("a connection without file descriptors")
 	}
-	if cerr != nil {
-		t.Fatal(cerr)
-	}
-	if err == nil || !strings.Contains(err.Error(), "c0-n0") {
-		t.Errorf("got %v, want to hear of proxy c0-n0", err)
+	if err := ending(t, died); err == nil || !strings.Contains(err.Error(), "c0-n0") {
+		t.Errorf("got %v, want to hear of link c0-n0", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -17,16 +16,17 @@ import (
 type syncLink struct {
 	replica, primary *node
 	proxy            *proxy
-	host             string // this machine's host name for the replica; "" = use the proxy's address
+	door             *door
+	host             string // this machine's host name for the replica; "" = use the door's address
 }
 
 // follow opens the link from a replica to a primary.
 func (e *env) follow(replica, primary *node) (*syncLink, error) {
-	proxy, err := e.proxies.open(replica.name+"-"+primary.name, e.place.ListenIP(), primary.addr())
+	proxy, door, err := e.proxies.forward(replica.name+"-"+primary.name, e.place.ListenIP(), primary.addr)
 	if err != nil {
 		return nil, err
 	}
-	s := &syncLink{replica: replica, primary: primary, proxy: proxy}
+	s := &syncLink{replica: replica, primary: primary, proxy: proxy, door: door}
 	if h, ok := e.place.(Hosted); ok {
 		s.host = h.Host()
 	}
@@ -38,7 +38,7 @@ func (e *env) follow(replica, primary *node) (*syncLink, error) {
 
 // address returns the host and port for the replica's REPLICAOF.
 func (s *syncLink) address() (host, port string) {
-	host, port, _ = net.SplitHostPort(s.proxy.Listen)
+	host, port = s.door.addr()
 	return cmp.Or(s.host, host), port
 }
 
@@ -140,12 +140,12 @@ func (e *env) syncLink(l testbed.Link) *syncLink {
 	return nil
 }
 
-// disturb cuts or holds a link between servers. Hits is the number of stopped messages, without the
+// disturb applies a rule to a link between servers. Hits is the number of stopped messages, without the
 // messages that even an idle link carries, such as PING. A replica that lost commands reconnects and
 // asks for them.
-func (p *proxy) disturb(d testbed.Direction, how func(*linkToxic) func()) testbed.Undo {
+func (p *proxy) disturb(d testbed.Direction, r rule) testbed.Undo {
 	before := p.caught(d)
-	undo := p.shut(d, how)
+	undo := p.impose(d, r)
 	return once(func(context.Context) (int, error) {
 		hits := p.caught(d) - before
 		undo()
@@ -166,7 +166,7 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	}
 	var undos []testbed.Undo
 	for _, s := range streams {
-		undos = append(undos, s.proxy.disturb(testbed.Downstream, (*linkToxic).hold))
+		undos = append(undos, s.proxy.disturb(testbed.Downstream, always(hold)))
 	}
 	return undoAll(undos, most), nil
 }
@@ -216,23 +216,22 @@ func (e *env) promoteFor(ctx context.Context, heir *node, moved []*client) error
 	former := e.streams
 	e.streams = nil
 	e.mu.Unlock()
-	err := move(ctx, moved, heir)
+	move(moved, heir)
 	for _, s := range former {
-		s.proxy.open() // held writes are lost
-		s.proxy.Stop()
+		s.door.close()
+		s.proxy.heal() // held writes are lost
+		s.proxy.close()
 	}
-	return err
+	return nil
 }
 
 // move makes the clients' links lead to another node.
-func move(ctx context.Context, clients []*client, to *node) error {
-	var errs []error
+func move(clients []*client, to *node) {
 	for _, c := range clients {
 		for _, l := range c.links {
-			errs = append(errs, l.retarget(ctx, to))
+			l.retarget(to)
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // rally makes all running nodes, except the old primary, follow the new primary.

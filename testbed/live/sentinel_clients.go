@@ -40,7 +40,7 @@ func (e *env) reachWatched(c *client, id int) error {
 	for _, s := range e.sentinels.all {
 		link := &sentinelLink{client: id, gate: e.gate, sentinel: s}
 		var err error
-		if link.proxy, err = e.proxies.open(fmt.Sprintf("c%d-%s", id, s.name), loopback, s.addr()); err != nil {
+		if link.proxy, link.door, err = e.proxies.forward(fmt.Sprintf("c%d-%s", id, s.name), loopback, s.addr); err != nil {
 			return err
 		}
 		e.sentinels.links = append(e.sentinels.links, link)
@@ -82,13 +82,14 @@ type sentinelLink struct {
 	gate     *gate.Gate
 	sentinel *node
 	proxy    *proxy
+	door     *door
 	draining tally
 }
 
 // dial makes one connection through the gate.
 func (a *sentinelLink) dial(ctx context.Context) (net.Conn, error) {
 	c, err := a.gate.DialAside(ctx, a.client, a.sentinel.name, func(ctx context.Context) (net.Conn, error) {
-		near, err := new(net.Dialer).DialContext(ctx, "tcp4", a.proxy.Listen)
+		near, err := new(net.Dialer).DialContext(ctx, "tcp4", a.door.announced())
 		if err != nil {
 			return nil, testbed.BareError(err)
 		}

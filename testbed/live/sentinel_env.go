@@ -92,15 +92,11 @@ func (e *env) present() *node {
 // replicas.
 func (e sentinelEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	primary := e.present()
-	var links []peerLink
+	var undos []testbed.Undo
 	for _, r := range e.nodes {
 		if r != primary {
-			links = append(links, peerLink{r.name, e.sentinels.peerProxies[primary]})
+			undos = append(undos, e.sentinels.peerProxies[primary].pair(r.name).disturb(testbed.Downstream, always(hold)))
 		}
-	}
-	undos, err := disturbAll(links, testbed.Downstream, (*linkToxic).hold)
-	if err != nil {
-		return nil, fmt.Errorf("stop replication: %w", err)
 	}
 	return undoAll(undos, most), nil
 }
@@ -184,21 +180,18 @@ func (e sentinelEnv) retire(ctx context.Context) error {
 // Sentinels. On a replaced primary's link to another server, the undo makes that primary a replica, as
 // the undo of Pause does.
 func (e sentinelEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Cut, (*linkToxic).cut)
+	return e.disturb(ctx, l, d, e.ownEnv.Cut, always(drop))
 }
 
 // Hold implements testbed.Network, for the same links as Cut. Like Cut's undo, its undo makes a
 // replaced primary a replica.
 func (e sentinelEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Hold, (*linkToxic).hold)
+	return e.disturb(ctx, l, d, e.ownEnv.Hold, always(hold))
 }
 
-func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, how func(*linkToxic) func()) (testbed.Undo, error) {
-	pair, err := e.pair(l)
-	switch {
-	case err != nil:
-		return nil, err
-	case pair == nil:
+func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, r rule) (testbed.Undo, error) {
+	pair := e.pair(l)
+	if pair == nil {
 		return otherwise(ctx, l, d)
 	}
 	between := serverLink{proxies: []*proxy{pair}, healed: func(ctx context.Context) error {
@@ -207,25 +200,25 @@ func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Dire
 		}
 		return e.retire(ctx)
 	}}
-	return e.elections.disturb(ctx, between, l, d, otherwise, how)
+	return e.elections.disturb(ctx, between, l, d, otherwise, r)
 }
 
 // pair returns the proxy of a link between two servers, or between a client and a Sentinel;
 // nil for any other link.
-func (e sentinelEnv) pair(l testbed.Link) (*proxy, error) {
+func (e sentinelEnv) pair(l testbed.Link) *proxy {
 	for n, d := range e.sentinels.peerProxies {
 		if n.name != l.To {
 			continue
 		}
 		if i := slices.IndexFunc(e.sentinels.links, func(a *sentinelLink) bool { return a.leads(l) }); i >= 0 {
-			return e.sentinels.links[i].proxy, nil
+			return e.sentinels.links[i].proxy
 		}
 		if !slices.ContainsFunc(slices.Concat(e.nodes, e.sentinels.all), func(p *node) bool { return p.name == l.From && p != n }) {
-			return nil, nil
+			return nil
 		}
 		return d.pair(l.From)
 	}
-	return nil, nil
+	return nil
 }
 
 // hearing returns a function that is called with each command from another server to n, before n gets

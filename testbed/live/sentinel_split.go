@@ -78,13 +78,7 @@ func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (he
 		if slices.Contains(minority, p.from) == slices.Contains(minority, p.to) {
 			continue
 		}
-		proxy, err := p.proxy()
-		if err != nil {
-			heal()
-			old.stopCounting()
-			return nil, err
-		}
-		undos = append(undos, proxy.shut(testbed.Both, (*linkToxic).cut))
+		undos = append(undos, p.proxy.impose(testbed.Both, always(drop)))
 	}
 	return heal, nil
 }
@@ -92,7 +86,7 @@ func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (he
 // linkEnds is a link and its two ends.
 type linkEnds struct {
 	from, to string
-	proxy    func() (*proxy, error)
+	proxy    *proxy
 }
 
 func (e *env) allLinks() []linkEnds {
@@ -101,17 +95,17 @@ func (e *env) allLinks() []linkEnds {
 	for _, to := range servers {
 		for _, from := range servers {
 			if from != to {
-				all = append(all, linkEnds{from.name, to.name, func() (*proxy, error) { return e.sentinels.peerProxies[to].pair(from.name) }})
+				all = append(all, linkEnds{from.name, to.name, e.sentinels.peerProxies[to].pair(from.name)})
 			}
 		}
 	}
 	for _, c := range e.clients {
 		for i, l := range c.links {
-			all = append(all, linkEnds{c.Locks().ID, e.nodes[i].name, func() (*proxy, error) { return l.proxy, nil }})
+			all = append(all, linkEnds{c.Locks().ID, e.nodes[i].name, l.proxy})
 		}
 	}
 	for _, a := range e.sentinels.links {
-		all = append(all, linkEnds{fmt.Sprintf("c%d", a.client), a.sentinel.name, func() (*proxy, error) { return a.proxy, nil }})
+		all = append(all, linkEnds{fmt.Sprintf("c%d", a.client), a.sentinel.name, a.proxy})
 	}
 	return all
 }

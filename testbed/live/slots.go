@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -42,6 +41,7 @@ type migration struct {
 	fromID, toID string
 	slots        []int64
 	link         *proxy // the source node's proxy to the target node
+	door         *door  // of link
 	keys         int    // number of moved keys
 }
 
@@ -103,7 +103,7 @@ func (m *migration) begin(ctx context.Context) (err error) {
 	if len(m.slots) == 0 {
 		return nil
 	}
-	m.link, err = m.proxies.open(m.from.name+"-"+m.to.name+"-slots", m.place.ListenIP(), m.to.addr())
+	m.link, m.door, err = m.proxies.forward(m.from.name+"-"+m.to.name+"-slots", m.place.ListenIP(), m.to.addr)
 	if err != nil {
 		return err
 	}
@@ -175,10 +175,7 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 // order returns the keys that are in the slots now, and the commands that move them: one
 // MIGRATE per slot, as Redis requires.
 func (m *migration) order(ctx context.Context) (keys []history.KeyState, commands [][]any, err error) {
-	host, port, err := net.SplitHostPort(m.link.Listen)
-	if err != nil {
-		return nil, nil, err
-	}
+	host, port := m.door.addr()
 	all, err := m.Keys(ctx, m.from.name)
 	if err != nil {
 		return nil, nil, err
@@ -282,7 +279,8 @@ func (m *migration) finish(ctx context.Context) error {
 	if m.link == nil {
 		return nil
 	}
-	defer m.link.Stop()
+	defer m.link.close()
+	m.door.close()
 	told := []*node{m.to, m.from}
 	for _, n := range m.masters() {
 		if !slices.Contains(told, n) {

@@ -76,13 +76,15 @@ func TestSlotsStayWhereNobodyKnowsWhetherTheirKeysHaveMoved(t *testing.T) {
 	place := slowPlace{start: make(chan Server, 1)}
 	from, to := newStubNode(t, place), newStubNode(t, place) // from is down
 	startAs(t, to, place, heir)
-	link, err := newProxies(mustLive(t)).open("n0-n1-slots", "127.0.0.1", heir.Addr())
+	proxies := newProxies()
+	link, door, err := proxies.forward("n0-n1-slots", "127.0.0.1", heir.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer proxies.close()
 	m := migration{
 		clusterEnv: clusterEnv{cluster: new(cluster)},
-		from:       from, to: to, fromID: "a", toID: "b", slots: []int64{7}, link: link, keys: 1,
+		from:       from, to: to, fromID: "a", toID: "b", slots: []int64{7}, link: link, door: door, keys: 1,
 	}
 	if err := m.abandon(t.Context()); err == nil {
 		t.Error("nobody is told that the old master does not answer")

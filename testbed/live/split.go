@@ -73,11 +73,11 @@ func (e *env) unite(ctx context.Context, old *node) error {
 		done = done || s.replica == old
 	}
 	e.mu.Unlock()
-	err := move(ctx, e.clients, primary)
+	move(e.clients, primary)
 	if _, down := old.running(); down != nil || done {
-		return err
+		return nil
 	}
-	return errors.Join(err, e.demote(ctx, old, primary))
+	return e.demote(ctx, old, primary)
 }
 
 // writeCounter counts the answered commands that have changed a node's data since the count began.

@@ -3,6 +3,7 @@ package live
 import (
 	"bufio"
 	"bytes"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,11 +17,28 @@ const linkToxicType = "lockstorm_link"
 
 func init() { toxics.Register(linkToxicType, new(linkToxic)) }
 
-// linkToxic is our own toxic. Each direction of each proxy has one from the beginning. It is open
-// at first, and can be shut in two ways: cut drops data, hold keeps data back until released.
+// verdict is what happens to a packet on a link.
+type verdict int
+
+// Verdicts. Of several rules in force, the one with the highest verdict decides about new packets.
+const (
+	pass  verdict = iota
+	hold          // keep the packet back as long as a rule holds
+	drop          // lose it; when no rule drops any more, the connection is closed
+	reset         // reset its connection, at the client's end (nearEnd.Write)
+)
+
+// rule decides about the packets of a connection, given by its number on the link, from 1.
+type rule func(conn int) verdict
+
+// always is the rule with one verdict for all packets.
+func always(v verdict) rule { return func(int) verdict { return v } }
+
+// linkToxic is our own toxic, the only one: each direction of each proxy has one from the beginning. It
+// obeys the rules in force.
 //
-// Toxiproxy's own toxics timeout and latency would have to be added and removed during a trial, and
-// have faults:
+// Toxiproxy's own toxics timeout, latency and reset_peer would have to be added and removed during a
+// trial, and have faults:
 //   - timeout lets the end of a connection through. Its removal closes every connection, even
 //     one that lost nothing.
 //   - latency forgets the data that it holds when another toxic is added.
@@ -30,34 +48,42 @@ func init() { toxics.Register(linkToxicType, new(linkToxic)) }
 //     takes their data. A linkToxic always takes the data.
 type linkToxic struct {
 	mu      sync.Mutex
-	cuts    int
-	holds   int
-	one     map[int]int   // holds of single connections, by connection number
+	rules   []*rule
 	conns   int           // number of connections so far
-	drops   int           // number of calls of open
-	changed chan struct{} // closed and replaced when cuts, holds, one or drops changes
-	caught  bytes.Buffer  // data that was cut or held, up to catchLimit
+	heals   int           // number of calls of heal
+	changed chan struct{} // closed and replaced when rules or heals changes
+	caught  bytes.Buffer  // data that was dropped or held, up to catchLimit
 }
 
-// mode says what a toxic does to one connection at one moment: whether it cuts or holds data.
+// mode says what a toxic does to one connection at one moment.
 type mode struct {
-	cut, hold bool
-	drops     int
-	changed   <-chan struct{}
+	cut, hold, reset bool // some rule drops, holds, resets
+	heals            int
+	changed          <-chan struct{}
 }
 
 // catchLimit bounds the bytes that a toxic keeps for counting messages.
 const catchLimit = 1 << 20
 
 // mode returns the toxic's state for a connection. data has just been received; nil = none. If the
-// toxic is shut, mode keeps a copy of data for counting.
+// toxic does not let it pass, mode keeps a copy of data for counting.
 func (v *linkToxic) mode(conn int, data []byte) mode {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.changed == nil {
 		v.changed = make(chan struct{})
 	}
-	m := mode{cut: v.cuts > 0, hold: v.holds > 0 || v.one[conn] > 0, drops: v.drops, changed: v.changed}
+	m := mode{heals: v.heals, changed: v.changed}
+	for _, r := range v.rules {
+		switch (*r)(conn) {
+		case hold:
+			m.hold = true
+		case drop:
+			m.cut = true
+		case reset:
+			m.reset = true
+		}
+	}
 	if (m.cut || m.hold) && v.caught.Len() < catchLimit {
 		v.caught.Write(data)
 	}
@@ -74,51 +100,17 @@ func (v *linkToxic) change(by func()) {
 	v.changed = make(chan struct{})
 }
 
-// cut drops new data until undo is called. Connections that lost data are then closed.
-func (v *linkToxic) cut() (undo func()) {
-	return v.shut(&v.cuts)
-}
-
-// hold keeps back new data until undo is called.
-func (v *linkToxic) hold() (undo func()) {
-	return v.shut(&v.holds)
-}
-
-// holdOne is hold for a single connection, given by its number from 1. Data of other connections
-// may overtake the held data.
-func (v *linkToxic) holdOne(conn int) (undo func()) {
-	var opened int
-	v.change(func() {
-		if v.one == nil {
-			v.one = map[int]int{}
-		}
-		v.one[conn]++
-		opened = v.drops
-	})
+// impose applies the rule until undo or heal is called.
+func (v *linkToxic) impose(r rule) (undo func()) {
+	v.change(func() { v.rules = append(v.rules, &r) })
 	return func() {
-		v.change(func() {
-			if opened == v.drops { // otherwise open has already ended this hold
-				v.one[conn]--
-			}
-		})
+		v.change(func() { v.rules = slices.DeleteFunc(v.rules, func(other *rule) bool { return other == &r }) })
 	}
 }
 
-func (v *linkToxic) shut(how *int) (undo func()) {
-	opened := 0
-	v.change(func() { *how++; opened = v.drops })
-	return func() {
-		v.change(func() {
-			if opened == v.drops { // otherwise open has already ended this cut or hold
-				*how--
-			}
-		})
-	}
-}
-
-// open ends all cuts and holds, and drops held data.
-func (v *linkToxic) open() {
-	v.change(func() { v.cuts, v.holds, v.one, v.drops = 0, 0, nil, v.drops+1 })
+// heal ends all rules, and drops held data.
+func (v *linkToxic) heal() {
+	v.change(func() { v.rules, v.heals = nil, v.heals+1 })
 }
 
 // messages returns the number of messages in caught, except the idle traffic between a primary and
@@ -156,7 +148,7 @@ const hello = "__sentinel__:hello"
 // flow is a toxic's state on one connection.
 type flow struct {
 	conn  int // the connection's number on the link, from 1, in the order of dialling
-	drops int
+	heals int
 	queue []*stream.StreamChunk // received but not sent yet
 	lost  bool                  // data was dropped
 	ended bool                  // the sender has closed
@@ -167,7 +159,7 @@ func (v *linkToxic) NewState() any {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.conns++
-	return &flow{conn: v.conns, drops: v.drops}
+	return &flow{conn: v.conns, heals: v.heals}
 }
 
 // closingTimeout bounds how long queued data waits for the receiver after the sender has closed: the
@@ -214,12 +206,12 @@ func (v *linkToxic) Pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// obey drops the queue if the toxic was opened since the last call, or if it is cut and not held.
+// obey drops the queue if the toxic was healed since the last call, or if it is cut and not held.
 func (f *flow) obey(m mode) {
-	if len(f.queue) > 0 && (m.drops != f.drops || m.cut && !m.hold) {
+	if len(f.queue) > 0 && (m.heals != f.heals || m.cut && !m.hold) {
 		f.queue, f.lost = nil, true
 	}
-	f.drops = m.drops
+	f.heals = m.heals
 }
 
 // next returns the channel to send on and the chunk to send next; nil, nil if nothing may be sent

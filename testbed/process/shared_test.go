@@ -113,8 +113,8 @@ func TestMoreClientsThanFilesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for shared, want := range map[bool]string{
-		false: "100 clients need 1200 open files, and this program may have 400: raise the limit (ulimit -n), or let clients share links",
-		true:  "100 clients need 502 open files, and this program may have 400: raise the limit (ulimit -n)",
+		false: "100 clients need 1100 open files, and this program may have 400: raise the limit (ulimit -n), or let clients share links",
+		true:  "100 clients need 501 open files, and this program may have 400: raise the limit (ulimit -n)",
 	} {
 		setup := testbed.Setup{Topology: testbed.Single, Clients: 100, SharedLinks: shared}
 		err := run(t, setup, func(context.Context, testbed.Env) error { return nil })
