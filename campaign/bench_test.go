@@ -104,16 +104,8 @@ func benchmarkShort(b *testing.B, fault string, duration time.Duration, then fun
 
 // trialsOf plans the trials of one cell; each call of next returns one.
 func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next func() trial.Spec) {
-	p := newPlanner(c, tb)
-	cell, err := p.only(lock, fault, "mutex")
+	p, cell, err := planning(b.Context(), tb, c, lock, fault, "mutex")
 	if err != nil {
-		b.Fatal(err)
-	}
-	probe, err := p.probe(cell.recipe, "mutex")
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := p.look(b.Context(), tb, probe.spec); err != nil {
 		b.Fatal(err)
 	}
 	k := 0

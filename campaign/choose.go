@@ -24,21 +24,9 @@ const (
 // that wrap no library, "libraries" the recipes that wrap one. A glob matches both kinds. The error
 // is an input.Error; for an unknown name, it suggests the nearest names.
 func Recipes(choice []string) ([]locks.Recipe, error) {
-	all := locks.All()
-	var names []string
-	for _, c := range choice {
-		group := strings.TrimSpace(c)
-		if group != allNames && group != libraryNames {
-			names = append(names, c)
-			continue
-		}
-		for _, r := range all {
-			if (group == libraryNames) == (r.Library != "") {
-				names = append(names, r.ID)
-			}
-		}
-	}
-	return chosen("lock", names, all, func(r locks.Recipe) string { return r.ID }, allNames, libraryNames)
+	return chosen("lock", choice, locks.All(), func(r locks.Recipe) string { return r.ID },
+		group[locks.Recipe]{allNames, func(r locks.Recipe) bool { return r.Library == "" }},
+		group[locks.Recipe]{libraryNames, func(r locks.Recipe) bool { return r.Library != "" }})
 }
 
 // Choose resolves a user's choice among offered names: exact names, globs as in path.Match, and
@@ -75,24 +63,37 @@ func Choose(what string, choice, offered []string, groups ...string) ([]string, 
 	return names, nil
 }
 
+// group is a name in a choice that stands for some of the offered values.
+type group[T any] struct {
+	name string
+	has  func(T) bool
+}
+
 // chosen returns the values in all, such as faults, whose names a user's choice selects. The
 // parameter what names the kind of value in error texts, such as "fault". See Choose.
-func chosen[T any](what string, choice []string, all []T, name func(T) string, groups ...string) ([]T, error) {
-	offered := make([]string, len(all))
-	for i, v := range all {
-		offered[i] = name(v)
+func chosen[T any](what string, choice []string, all []T, name func(T) string, groups ...group[T]) ([]T, error) {
+	namesOf := func(values []T) (names []string) {
+		for _, v := range values {
+			names = append(names, name(v))
+		}
+		return names
 	}
-	names, err := Choose(what, choice, offered, groups...)
+	var names, titles []string
+	for _, g := range groups {
+		titles = append(titles, g.name)
+	}
+	for _, c := range choice {
+		if i := slices.Index(titles, strings.TrimSpace(c)); i >= 0 {
+			names = append(names, namesOf(slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !groups[i].has(v) }))...)
+		} else {
+			names = append(names, c)
+		}
+	}
+	names, err := Choose(what, names, namesOf(all), titles...)
 	if err != nil {
 		return nil, err
 	}
-	var values []T
-	for _, v := range all {
-		if slices.Contains(names, name(v)) {
-			values = append(values, v)
-		}
-	}
-	return values, nil
+	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !slices.Contains(names, name(v)) }), nil
 }
 
 // matching returns the offered names that one element of a choice selects.

@@ -2,28 +2,21 @@ package campaign
 
 import (
 	"context"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // each calls do for every value and its index, in order, parallel at a time, until ctx ends.
 func each[T any](ctx context.Context, values []T, parallel int, do func(i int, v T)) {
-	queue := make(chan int)
-	var workers sync.WaitGroup
-	for range min(parallel, len(values)) {
-		workers.Go(func() {
-			for i := range queue {
-				if ctx.Err() == nil {
-					do(i, values[i])
-				}
+	var workers errgroup.Group
+	workers.SetLimit(max(1, parallel))
+	for i, v := range values {
+		workers.Go(func() error {
+			if ctx.Err() == nil {
+				do(i, v)
 			}
+			return nil
 		})
 	}
-	for i := range values {
-		select {
-		case queue <- i:
-		case <-ctx.Done():
-		}
-	}
-	close(queue)
-	workers.Wait()
+	_ = workers.Wait() // do reports its errors
 }

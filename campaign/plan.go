@@ -103,10 +103,7 @@ func (p *planner) cells() ([]plannedCell, error) {
 	var cells []plannedCell
 	for _, r := range recipes {
 		for _, f := range faults {
-			bodies := slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool {
-				chosen := slices.ContainsFunc(bodies, func(b workloads.Workload) bool { return b.Name == w.Name })
-				return !chosen || !p.runs(w, named, r, f)
-			})
+			bodies := slices.DeleteFunc(slices.Clone(bodies), func(w workloads.Workload) bool { return !p.runs(w, named, r, f) })
 			if c := p.cell(r, f, bodies); !p.config.Clean || c.lack == nil && c.clean() {
 				cells = append(cells, c)
 			}

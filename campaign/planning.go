@@ -10,7 +10,6 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
-	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // Planning plans the trials of one lock, for programs that run the trials themselves. The probes
@@ -154,53 +153,28 @@ func PlanNamed(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, w
 // planning returns a planner for one cell with one workload, and the cell. It runs the cell's probe
 // unless the cell has no fault.
 func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, workload string) (*planner, plannedCell, error) {
-	c = c.filled(modest)
-	if err := c.check(); err != nil {
-		return nil, plannedCell{}, err
-	}
 	if err := trial.CheckClients(c.ClientsAs, tb); err != nil {
 		return nil, plannedCell{}, err
 	}
-	p := newPlanner(c, tb)
-	cell, err := p.only(lock, fault, workload)
-	if err == nil {
-		err = p.sensible(cell)
+	c.Locks, c.Faults, c.Workloads, c.Clean = []string{lock}, []string{fault}, []string{workload}, false
+	all, err := planAll(tb, c)
+	if err != nil {
+		return nil, plannedCell{}, err
 	}
-	if err != nil || cell.fault.Undisturbed {
-		return p, cell, err
+	p, cell := all.planner, all.cells[0]
+	switch {
+	case len(all.cells) > 1 || len(cell.workloads) > 1:
+		return nil, cell, input.Errorf("one trial has one lock, fault and workload: got %s, %s and %s", lock, fault, workload)
+	case cell.lack != nil:
+		return nil, cell, input.Errorf("%s under %s (%s): %s", lock, fault, workload, cell.lack.Sentence())
+	case cell.fault.Undisturbed:
+		return p, cell, nil
 	}
-	probe, err := p.probe(cell.recipe, workload)
+	probe, err := p.probe(cell.recipe, cell.workloads[0])
 	if err == nil {
 		err = p.look(ctx, tb, probe.spec)
 	}
 	return p, cell, err
-}
-
-// only returns the cell of the given lock and fault, with the given workload alone.
-func (p *planner) only(lock, fault, workload string) (plannedCell, error) {
-	recipe, err := Recipes([]string{lock})
-	if err != nil {
-		return plannedCell{}, err
-	}
-	f, err := chosen("fault", []string{fault}, nemesis.All(), func(f nemesis.Fault) string { return f.Name })
-	if err != nil {
-		return plannedCell{}, err
-	}
-	body, err := chosen("workload", []string{workload}, workloads.All(), func(w workloads.Workload) string { return w.Name })
-	if err != nil {
-		return plannedCell{}, err
-	}
-	if len(recipe) > 1 || len(f) > 1 || len(body) > 1 {
-		return plannedCell{}, input.Errorf("one trial has one lock, fault and workload: got %s, %s and %s", lock, fault, workload)
-	}
-	if err := p.checkTopology(); err != nil {
-		return plannedCell{}, err
-	}
-	cell := p.cell(recipe[0], f[0], body)
-	if cell.lack != nil {
-		return cell, input.Errorf("%s under %s (%s): %s", lock, fault, workload, cell.lack.Sentence())
-	}
-	return cell, nil
 }
 
 // look runs a probe and notes what it showed.

@@ -44,15 +44,6 @@ func namedWorkloads(choice []string) ([]workloads.Workload, error) {
 // chosenWorkloads resolves a choice of workloads; the name "standard" selects the default
 // ones.
 func chosenWorkloads(choice []string) ([]workloads.Workload, error) {
-	var names []string
-	for _, c := range choice {
-		if c != standardNames {
-			names = append(names, c)
-			continue
-		}
-		for _, w := range StandardWorkloads() {
-			names = append(names, w.Name)
-		}
-	}
-	return chosen("workload", names, workloads.All(), func(w workloads.Workload) string { return w.Name }, standardNames)
+	return chosen("workload", choice, workloads.All(), func(w workloads.Workload) string { return w.Name },
+		group[workloads.Workload]{standardNames, func(w workloads.Workload) bool { return w.Standard }})
 }

@@ -133,20 +133,12 @@ func number(p Plan) {
 	last := map[string]int{}
 	for i := range p {
 		track := p[i].Fault
-		if f, _ := disturbance(track); f.ofNodes() {
+		if slices.ContainsFunc(disturbances, func(f Fault) bool { return f.Name == track && f.ofNodes() }) {
 			track = "nodes"
 		}
 		p[i].ID, p[i].After = i+1, last[track]
 		last[track] = i + 1
 	}
-}
-
-func disturbance(name string) (Fault, bool) {
-	i := slices.IndexFunc(disturbances, func(f Fault) bool { return f.Name == name })
-	if i < 0 {
-		return Fault{}, false
-	}
-	return disturbances[i], true
 }
 
 // mixer makes one plan of chaos.

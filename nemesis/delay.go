@@ -21,7 +21,7 @@ var delay = Fault{
 	schedules:  namedDelays,
 	effect:     history.Delayed,
 	aim:        aimAtLinks,
-	inject:     linkFault(hold),
+	inject:     linkFault(testbed.Network.Hold),
 }
 
 func drawnDelays(w World, r *rand.Rand) []Plan {

@@ -196,19 +196,18 @@ func sleepUntil(ctx context.Context, env testbed.Env, at time.Duration) error {
 
 // linkFault returns the inject of a fault that applies do to each of its links. The proof is the
 // network's count of affected messages or, for resets, of reset connections.
-func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *injection) (heal, error) {
+func linkFault(do func(testbed.Network, context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)) func(context.Context, *injection) (heal, error) {
 	return func(ctx context.Context, s *injection) (heal, error) {
 		network := s.env.(testbed.Network)
-		var undos []testbed.Undo
-		for _, l := range s.links() {
-			undo, err := do(ctx, network, l, s.action.Direction)
+		undos, err := doAll(ctx, s.links(), func(l testbed.Link) (testbed.Undo, error) {
+			undo, err := do(network, ctx, l, s.action.Direction)
 			if err != nil {
-				healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
-				defer cancel()
-				_, uerr := undoAll(healing, undos)
-				return nil, errors.Join(fmt.Errorf("%s on %s–%s: %w", s.action.Fault, l.From, l.To, err), uerr)
+				err = fmt.Errorf("%s on %s–%s: %w", s.action.Fault, l.From, l.To, err)
 			}
-			undos = append(undos, undo)
+			return undo, err
+		})
+		if err != nil {
+			return nil, err
 		}
 		return func(ctx context.Context) (result, error) {
 			i := s.lasted()
@@ -223,6 +222,26 @@ func linkFault(do func(context.Context, testbed.Network, testbed.Link, testbed.D
 	}
 }
 
+// doAll does something to all targets. If that fails on a target, doAll undoes it on the earlier ones.
+func doAll[T any](ctx context.Context, targets []T, do func(T) (testbed.Undo, error)) (undos []testbed.Undo, err error) {
+	for _, t := range targets {
+		undo, err := do(t)
+		if err != nil {
+			return nil, errors.Join(err, takeBackAll(ctx, undos))
+		}
+		undos = append(undos, undo)
+	}
+	return undos, nil
+}
+
+// takeBackAll calls every undo after a failure, even if ctx has ended.
+func takeBackAll(ctx context.Context, undos []testbed.Undo) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
+	defer cancel()
+	_, err := undoAll(ctx, undos)
+	return err
+}
+
 // undoAll calls every undo, even if one fails, and sums their hits.
 func undoAll(ctx context.Context, undos []testbed.Undo) (hits int, err error) {
 	for _, undo := range undos {
@@ -233,16 +252,8 @@ func undoAll(ctx context.Context, undos []testbed.Undo) (hits int, err error) {
 	return hits, err
 }
 
-// cut, hold and resetLink adapt testbed.Network to linkFault.
-func cut(ctx context.Context, n testbed.Network, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return n.Cut(ctx, l, d)
-}
-
-func hold(ctx context.Context, n testbed.Network, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return n.Hold(ctx, l, d)
-}
-
-func resetLink(ctx context.Context, n testbed.Network, l testbed.Link, _ testbed.Direction) (testbed.Undo, error) {
+// resetLink adapts testbed.Network.Reset to linkFault.
+func resetLink(n testbed.Network, ctx context.Context, l testbed.Link, _ testbed.Direction) (testbed.Undo, error) {
 	return n.Reset(ctx, l)
 }
 

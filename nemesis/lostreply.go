@@ -19,7 +19,7 @@ var lostReply = Fault{
 	schedules:  namedLostReplies,
 	effect:     history.ReplyLost,
 	aim:        aimAtLinks,
-	inject:     linkFault(cut),
+	inject:     linkFault(testbed.Network.Cut),
 }
 
 func drawnLostReplies(w World, r *rand.Rand) []Plan {

@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -27,16 +26,15 @@ var nodePause = Fault{
 	effect:   history.Paused,
 	aim:      aimAtNodes,
 	inject: func(ctx context.Context, s *injection) (heal, error) {
-		var undos []testbed.Undo
-		for _, node := range s.action.Nodes {
+		undos, err := doAll(ctx, s.action.Nodes, func(node string) (testbed.Undo, error) {
 			undo, err := s.env.(testbed.Nodes).Pause(ctx, node)
 			if err != nil {
-				healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
-				defer cancel()
-				_, uerr := undoAll(healing, undos)
-				return nil, errors.Join(fmt.Errorf("pause %s: %w", node, err), uerr)
+				err = fmt.Errorf("pause %s: %w", node, err)
 			}
-			undos = append(undos, undo)
+			return undo, err
+		})
+		if err != nil {
+			return nil, err
 		}
 		return func(ctx context.Context) (result, error) {
 			i := s.lasted()

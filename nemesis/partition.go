@@ -28,7 +28,7 @@ func partitionFault(name, doc, color string, d testbed.Direction) Fault {
 		schedules:  func(w World) []Schedule { return namedPartitions(w, d) },
 		effect:     history.Cut,
 		aim:        aimAtLinks,
-		inject:     linkFault(cut),
+		inject:     linkFault(testbed.Network.Cut),
 	}
 }
 

@@ -115,10 +115,7 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 	}
 	news, err := disturb(ctx, s.env, s.news(), testbed.Network.Hold)
 	if err != nil {
-		healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healing)
-		defer cancel()
-		_, uerr := undoAll(healing, cuts)
-		return nil, fmt.Errorf("outvote %s: %w", primary, errors.Join(err, uerr))
+		return nil, fmt.Errorf("outvote %s: %w", primary, errors.Join(err, takeBackAll(ctx, cuts)))
 	}
 	return func(ctx context.Context) (result, error) {
 		r := result{impact: s.lasted()}
@@ -161,23 +158,16 @@ func (s *injection) electionHeld(ctx context.Context) (held *testbed.Hit, releas
 	if err := nodes.Promote(ctx, heir); err != nil {
 		return nil, func() {}, err
 	}
-	reached, healed := make(chan testbed.Hit, 1), make(chan struct{})
-	w := await(s.env, *a.Until, s.client, a.ID, func(h testbed.Hit) {
-		reached <- h
-		<-healed
-	})
+	until := holdAt(s.env, *a.Until, s.client, a.ID)
 	patience := time.NewTimer(a.Limit - a.For)
 	defer patience.Stop()
 	select {
-	case h := <-reached:
+	case h := <-until.reached:
 		held = &h
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-	return held, func() {
-		close(healed)
-		w.stop()
-	}, nil
+	return held, until.release, nil
 }
 
 // otherHolder waits until a client other than held has the lock too, but at most for a fraction of a
@@ -304,14 +294,11 @@ func (s *injection) news() []testbed.Link {
 // the earlier links.
 func disturb(ctx context.Context, env testbed.Env, links []testbed.Link,
 	do func(testbed.Network, context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)) ([]testbed.Undo, error) {
-	var undos []testbed.Undo
-	for _, l := range links {
+	return doAll(ctx, links, func(l testbed.Link) (testbed.Undo, error) {
 		undo, err := do(env.(testbed.Network), ctx, l, testbed.Both)
 		if err != nil {
-			_, uerr := undoAll(context.WithoutCancel(ctx), undos)
-			return nil, errors.Join(fmt.Errorf("%s–%s: %w", l.From, l.To, err), uerr)
+			err = fmt.Errorf("%s–%s: %w", l.From, l.To, err)
 		}
-		undos = append(undos, undo)
-	}
-	return undos, nil
+		return undo, err
+	})
 }

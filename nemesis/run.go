@@ -98,16 +98,29 @@ type injection struct {
 	struck []testbed.Link // cached result of links
 	heal   heal
 	meant  time.Duration // how long the client at Until was held to wait for another holder; it is no stall
-	until  *ending       // the wait for Until; nil before the wait begins
+	until  *holding      // the wait for Until; nil before the wait begins
 	letGo  func()        // releases the client held at Until; a heal may call it early
 	stall  error         // error of recording a client's stall
 }
 
-// ending waits for an action's Until. The client that reaches Until is held until release is
-// called. Callers must call release.
-type ending struct {
+// holding waits for a trigger. The client that reaches it is held until release is called. Callers must call
+// release.
+type holding struct {
 	reached chan testbed.Hit
 	release func()
+}
+
+// holdAt begins to wait at t for the clients that match t.Who relative to struck (await).
+func holdAt(env testbed.Env, t Trigger, struck, turn int) *holding {
+	reached, free := make(chan testbed.Hit, 1), make(chan struct{})
+	w := await(env, t, struck, turn, func(h testbed.Hit) {
+		reached <- h
+		<-free
+	})
+	return &holding{reached, func() {
+		close(free)
+		w.stop()
+	}}
 }
 
 // perform waits for an action's start, strikes, waits for its end, and heals.
@@ -189,20 +202,12 @@ func (x *execution) arm(ctx context.Context, a Action) (armed bool, release func
 	if a.Arm == nil {
 		return true, func() {}
 	}
-	passed, free := make(chan struct{}), make(chan struct{})
-	w := await(x.env, *a.Arm, history.NoClient, a.ID, func(testbed.Hit) {
-		close(passed)
-		<-free
-	})
-	release = func() {
-		close(free)
-		w.stop()
-	}
+	arm := holdAt(x.env, *a.Arm, history.NoClient, a.ID)
 	select {
-	case <-passed:
-		return true, release
+	case <-arm.reached:
+		return true, arm.release
 	case <-ctx.Done():
-		return false, release
+		return false, arm.release
 	}
 }
 
@@ -227,15 +232,7 @@ func (s *injection) awaitUntil() {
 	if s.action.Until == nil || s.until != nil {
 		return
 	}
-	reached, healed := make(chan testbed.Hit, 1), make(chan struct{})
-	w := await(s.env, *s.action.Until, s.client, s.action.ID, func(h testbed.Hit) {
-		reached <- h
-		<-healed
-	})
-	s.until = &ending{reached, func() {
-		close(healed)
-		w.stop()
-	}}
+	s.until = holdAt(s.env, *s.action.Until, s.client, s.action.ID)
 }
 
 // slot returns the first instant at or after t that is reserved for this action: each

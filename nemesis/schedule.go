@@ -31,22 +31,28 @@ type Schedule struct {
 // fault enumerates no schedules. The error wraps ErrNotSupported if the fault has nothing to
 // strike.
 func Named(fault string, w World) ([]Schedule, error) {
+	w.Clients = pair.clients
+	return enumerated(fault, w, func(f Fault) func(World) []Schedule { return f.schedules })
+}
+
+// enumerated returns the schedules that a function of the fault enumerates; none if the function is nil.
+func enumerated(fault string, w World, of func(Fault) func(World) []Schedule) ([]Schedule, error) {
 	f, ok := ByName(fault)
 	if !ok {
 		return nil, fmt.Errorf("enumerate schedules: no fault is called %q", fault)
 	}
-	w.Clients = pair.clients
 	if w.TTL <= 0 || len(w.Nodes) == 0 {
 		return nil, errors.New("enumerate schedules: a world without a lease time or nodes")
+	}
+	schedules := of(f)
+	if schedules == nil {
+		return nil, nil
 	}
 	w.Duration = 10 * (w.lease() + w.TTL + w.timeout())
 	if why, is := f.impossible(w); is {
 		return nil, why
 	}
-	if f.schedules == nil {
-		return nil, nil
-	}
-	all := f.schedules(w)
+	all := schedules(w)
 	for _, s := range all {
 		s.Plan.of(f)
 		s.Plan.wholeMicroseconds()

@@ -1,7 +1,6 @@
 package nemesis
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,37 +39,28 @@ func (f Fault) Sizes() []float64 { return slices.Clone(f.sweep.sizes) }
 // do. The list is empty if the fault has no sweep. The error wraps ErrNotSupported if the fault has
 // nothing to strike.
 func Sweep(fault string, w World, rounds int) ([]Schedule, error) {
-	f, ok := ByName(fault)
-	if !ok {
-		return nil, fmt.Errorf("enumerate a sweep: no fault is called %q", fault)
-	}
-	if w.TTL <= 0 || len(w.Nodes) == 0 {
-		return nil, errors.New("enumerate a sweep: a world without a lease time or nodes")
-	}
-	if f.sweep.axis == "" {
-		return nil, nil
-	}
-	w.Duration = 10 * (w.lease() + w.TTL + w.timeout())
-	if why, is := f.impossible(w); is {
-		return nil, why
-	}
-	e := w.enumerate()
-	l := w.one()
+	return enumerated(fault, w, func(f Fault) func(World) []Schedule {
+		if f.sweep.axis == "" {
+			return nil
+		}
+		return func(w World) []Schedule { return f.sweep.schedules(w, rounds) }
+	})
+}
+
+// schedules returns the schedules of so many rounds.
+func (p sweep) schedules(w World, rounds int) []Schedule {
+	e, l := w.enumerate(), w.one()
 	for round := range rounds {
-		for _, size := range f.sweep.sizes {
+		for _, size := range p.sizes {
 			d := time.Duration(size * float64(w.TTL))
-			for _, s := range f.sweep.spots(w) {
+			for _, s := range p.spots(w) {
 				number := strconv.FormatFloat(size, 'g', -1, 64)
-				e.add(l, s, fmt.Sprintf("size%s.round%d", number, round+1), fmt.Sprintf(f.sweep.idea, number+" TTL"), f.sweep.shape(w, l, d))
+				e.add(l, s, fmt.Sprintf("size%s.round%d", number, round+1), fmt.Sprintf(p.idea, number+" TTL"), p.shape(w, l, d))
 				e.all[len(e.all)-1].Size = size
 			}
 		}
 	}
-	for _, s := range e.all {
-		s.Plan.of(f)
-		s.Plan.wholeMicroseconds()
-	}
-	return e.all, nil
+	return e.all
 }
 
 // The sweeps of the faults client-pause (frozen), client-skew (skewed) and node-clock (jumped).
