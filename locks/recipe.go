@@ -125,7 +125,9 @@ type Recipe struct {
 	// Own: the lock is a user's, not one of this repository. It runs the standard workloads and
 	// those that its claims require. lockstorm.Main and locktest.Recipe set Own; Main leaves it
 	// false for a recipe with a Library.
-	Own      bool
+	Own bool
+	// Apart: New starts a process that runs the lock, so that clients need none of their own.
+	Apart    bool
 	Summary  string // acquire, release and renewal in one line
 	Topology Topology
 	// Claims returns what the recipe promises for a lease time and a number of nodes.

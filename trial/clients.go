@@ -27,8 +27,8 @@ const (
 	Processes = "processes"
 )
 
-// outside says whether clients have processes of their own.
-func (s Spec) outside() bool { return s.ClientsAs == Processes }
+// outside says whether clients need processes of their own.
+func (t *running) outside() bool { return t.spec.ClientsAs == Processes && !t.recipe.Apart }
 
 // CheckClients returns an input.Error if the testbed cannot run clients of this kind.
 func CheckClients(as string, tb testbed.Testbed) error {
@@ -122,7 +122,7 @@ func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World
 // maker binds the recipe to a client.
 func (t *running) maker(env testbed.Env, client int) (locks.Maker, error) {
 	c := env.Client(client).Locks()
-	if !t.spec.outside() {
+	if !t.outside() {
 		return t.recipe.Bind(t.processes.of(c))
 	}
 	job, err := json.Marshal(t.spec)

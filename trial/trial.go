@@ -182,7 +182,7 @@ func (t *running) body(ctx context.Context, env testbed.Env) error {
 // run is body without the user's time limit.
 func (t *running) run(ctx context.Context, env testbed.Env) error {
 	healed := make(chan struct{})
-	if t.spec.outside() {
+	if t.outside() {
 		if err := t.startClients(env); err != nil {
 			return err
 		}

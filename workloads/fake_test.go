@@ -19,13 +19,10 @@ type fakeEnv struct {
 	start  time.Time
 	skew   time.Duration
 	fenced bool
-	waits  bool // the recipe claims that every acquire waits
-	apart  bool // each client runs on its own
-	// resource is the guarded resource; nil = the one from Workload.Resources.
-	resource Resource
-	at       func(client int, step string) error       // called at each step; nil = no call
-	work     func(client int) (<-chan struct{}, error) // nil = no fault prolongs work
-	awake    func(client int)                          // waits while the client is frozen; nil = no client is ever frozen
+	waits  bool                                      // the recipe claims that every acquire waits
+	at     func(client int, step string) error       // called at each step; nil = no call
+	work   func(client int) (<-chan struct{}, error) // nil = no fault prolongs work
+	awake  func(client int)                          // waits while the client is frozen; nil = no client is ever frozen
 }
 
 func (e *fakeEnv) Now() time.Duration          { return time.Since(e.start) }
@@ -189,17 +186,8 @@ func play(t *testing.T, name string, e *fakeEnv, opts Options, adapt func(*memor
 		if !ok {
 			t.Fatalf("no workload %q", name)
 		}
-		body := load.Body
-		if e.apart {
-			body = load.apart
-		}
-		var guarded map[string]Resource
-		if e.resource != nil {
-			guarded = map[string]Resource{lockName(0): e.resource}
-		}
-		err = body(t.Context(), World{
-			Resources: guarded,
-			Env:       e, Opts: opts, Rec: rec, Healed: healed,
+		err = load.Body(t.Context(), World{
+			Env: e, Opts: opts, Rec: rec, Healed: healed,
 			Claims: history.Claims{Lock: "memory", TTL: opts.TTL, Recovery: opts.TTL, Fenced: e.fenced, Waits: e.waits},
 			Make: func(client int) (locks.Maker, error) {
 				return func(key string, _ time.Duration) (locks.Lock, error) {

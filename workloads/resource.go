@@ -7,35 +7,25 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// Resource is the resource that a lock guards. Its methods are safe for concurrent use; Answer.Seq
-// gives each call that is not refused its place in one total order. An error means that the caller
-// could not reach the resource, for example because its process is about to end.
-type Resource interface {
-	// Read returns the registers. Fence is the caller's fencing token; 0 = none.
-	Read(fence int64) (Answer, error)
-	// Write sets the first len(values) registers and returns all registers.
-	Write(fence int64, values []int64) (Answer, error)
+// answer is a resource's answer to a read or write.
+type answer struct {
+	values []int64 // the registers, as history.Op.Value
+	seq    int64   // as history.Op.Seq: the call's place in one total order of those that are not refused
+	stale  bool    // refused: the resource has seen a newer fencing token
 }
 
-// Answer is a resource's answer to a read or write.
-type Answer struct {
-	Values []int64 // the registers, as history.Op.Value
-	Seq    int64   // as history.Op.Seq
-	Stale  bool    // refused: the resource has seen a newer fencing token
-}
-
-// Resources returns new guarded resources for a trial with these options and claims. The map's
+// resources returns new guarded resources for a trial with these options and claims. The map's
 // keys are the names of the locks.
-func (w Workload) Resources(o Options, c history.Claims) map[string]Resource {
-	all := make(map[string]Resource, max(0, o.Keys))
+func (w Workload) resources(o Options, c history.Claims) map[string]*resource {
+	all := make(map[string]*resource, max(0, o.Keys))
 	for k := range o.Keys {
 		all[lockName(k)] = &resource{fenced: c.Fenced, tallied: w.tallied, values: make([]int64, w.values)}
 	}
 	return all
 }
 
-// resource is a Resource in memory that never fails, since only the lock is under test. Its
-// mutex orders all reads and writes.
+// resource is what a lock guards. It never fails, since only the lock is under test. Its methods are safe
+// for concurrent use.
 type resource struct {
 	// fenced says that the resource refuses a fencing token older than the greatest token that it
 	// has seen (Kleppmann 2016, "How to do distributed locking").
@@ -50,30 +40,30 @@ type resource struct {
 	fence  int64 // the greatest fencing token seen
 }
 
-// Read implements Resource.
-func (r *resource) Read(fence int64) (Answer, error) {
+// read returns the registers. Fence is the caller's fencing token; 0 = none.
+func (r *resource) read(fence int64) answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.admits(fence) {
-		return Answer{Stale: true}, nil
+		return answer{stale: true}
 	}
 	r.seq++
-	return Answer{Values: slices.Clone(r.values), Seq: r.seq}, nil
+	return answer{values: slices.Clone(r.values), seq: r.seq}
 }
 
-// Write implements Resource.
-func (r *resource) Write(fence int64, values []int64) (Answer, error) {
+// write sets the first len(values) registers and returns all registers.
+func (r *resource) write(fence int64, values []int64) answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.admits(fence) {
-		return Answer{Stale: true}, nil
+		return answer{stale: true}
 	}
 	r.seq++
 	copy(r.values, values)
 	if r.writes++; r.tallied {
 		r.values[len(r.values)-1] = r.writes
 	}
-	return Answer{Values: slices.Clone(r.values), Seq: r.seq}, nil
+	return answer{values: slices.Clone(r.values), seq: r.seq}
 }
 
 // admits reports whether the resource accepts the fencing token. A fenced resource refuses a token
@@ -92,39 +82,36 @@ func (r *resource) admits(fence int64) bool {
 // read reads the guarded resource and records the operation. It returns nil if the resource
 // refuses; the client then knows that its lease ended.
 func (s *session) read(h *hold) ([]int64, error) {
-	return s.use(h, history.FRead, nil, s.Resources[h.lock].Read)
+	return s.use(h, history.FRead, nil, s.resources[h.lock].read)
 }
 
 // write writes the guarded resource and records the operation with the resulting values. If the
 // resource refuses, the client knows that its lease ended.
 func (s *session) write(h *hold, values ...int64) error {
-	_, err := s.use(h, history.FWrite, values, func(fence int64) (Answer, error) {
-		return s.Resources[h.lock].Write(fence, values)
+	_, err := s.use(h, history.FWrite, values, func(fence int64) answer {
+		return s.resources[h.lock].write(fence, values)
 	})
 	return err
 }
 
 // use performs an operation on the resource and records it. After a refusal it also records the
 // loss of the lease, which even a trusting client notices.
-func (s *session) use(h *hold, f string, values []int64, do func(fence int64) (Answer, error)) ([]int64, error) {
+func (s *session) use(h *hold, f string, values []int64, do func(fence int64) answer) ([]int64, error) {
 	op := s.op(f, *h)
 	op.Value = values
 	op, err := s.Rec.Invoke(op)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := do(h.lease.Fence)
-	if err != nil {
-		return nil, err
-	}
-	op.Type, op.Value, op.Seq = history.OK, answer.Values, answer.Seq
-	if answer.Stale {
+	answer := do(h.lease.Fence)
+	op.Type, op.Value, op.Seq = history.OK, answer.values, answer.seq
+	if answer.stale {
 		op.Type, op.Reason = history.Fail, history.Stale
 	}
 	if _, err := s.Rec.Complete(op); err != nil {
 		return nil, err
 	}
-	if answer.Stale {
+	if answer.stale {
 		return nil, s.lose(h)
 	}
 	return op.Value, nil

@@ -21,10 +21,7 @@ type World struct {
 	Make   func(client int) (locks.Maker, error)
 	Claims history.Claims
 	Opts   Options
-	Rec    Recorder
-	// Resources are the guarded resources, by the lock's name; nil = the body creates them
-	// with Workload.Resources.
-	Resources map[string]Resource
+	Rec    *history.Recorder
 	// Healed is closed when the time for faults is over and every fault is healed. Then the
 	// liveness phase begins.
 	Healed <-chan struct{}
@@ -35,15 +32,6 @@ type Env interface {
 	Client(i int) testbed.Client
 	// Now is the history's clock.
 	Now() time.Duration
-}
-
-// Recorder records clients' operations: a *history.Recorder, or its proxy in another
-// process.
-type Recorder interface {
-	Invoke(history.Op) (history.Op, error)
-	Complete(history.Op) (history.Op, error)
-	Event(history.Op) (history.Op, error)
-	End(last history.Op, at time.Duration) error
 }
 
 // Workload is one way for clients to use locks.
@@ -129,39 +117,15 @@ func ByName(name string) (Workload, bool) {
 // It returns an error if the harness fails, if the code under test breaks down
 // (*testbed.Breakdown), or if ctx ends. The lock's violations go into the history.
 func (w Workload) Body(ctx context.Context, world World) error {
-	ids := make([]int, max(0, world.Opts.Clients))
-	for id := range ids {
-		ids[id] = id
-	}
-	leave, err := w.run(ctx, world, ids...)
-	leave()
-	if err != nil {
-		return err
-	}
-	return context.Cause(ctx)
-}
-
-// Client does Body's work for one client. It serves testbeds in which each client has its own
-// process. The contexts that the client passed to its locks, and so the locks' background work, go
-// on until leave is called. Call leave after all clients have ended.
-func (w Workload) Client(ctx context.Context, world World, id int) (leave func(), err error) {
-	return w.run(ctx, world, id)
-}
-
-// run runs the clients with the given ids. leave is never nil, and ends their contexts.
-func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(), err error) {
-	r := &run{World: world, workload: w}
-	leave = r.leave
+	r := &run{World: world, workload: w, resources: w.resources(world.Opts, world.Claims)}
+	defer r.leave()
 	if err := world.Opts.Validate(); err != nil {
-		return leave, fmt.Errorf("options: %w", err)
+		return fmt.Errorf("options: %w", err)
 	}
-	if r.Resources == nil {
-		r.Resources = w.Resources(world.Opts, world.Claims)
-	}
-	for _, id := range ids {
+	for id := range world.Opts.Clients {
 		s, err := r.begin(ctx, id)
 		if err != nil {
-			return leave, err
+			return err
 		}
 		r.sessions = append(r.sessions, s)
 	}
@@ -178,7 +142,10 @@ func (w Workload) run(ctx context.Context, world World, ids ...int) (leave func(
 	clients.Wait()
 	finished()
 	watch.Wait()
-	return leave, r.failure
+	if r.failure != nil {
+		return r.failure
+	}
+	return context.Cause(ctx)
 }
 
 // begin makes a client's session. It does so in a goroutine of its own, because the code under
@@ -261,7 +228,9 @@ type run struct {
 	World
 	workload Workload
 	sessions []*session
-	healed   atomic.Int64 // start of the liveness phase on the history's clock; 0 = not yet
+	// resources are the guarded resources, by the lock's name.
+	resources map[string]*resource
+	healed    atomic.Int64 // start of the liveness phase on the history's clock; 0 = not yet
 
 	watches sync.WaitGroup // the watches of all clients' holds
 

@@ -18,7 +18,7 @@ func Recipe(id string, argv []string, able Abilities) locks.Recipe {
 		topology = locks.Independent
 	}
 	return locks.Recipe{
-		ID: id, Own: true, Summary: strings.Join(argv, " "), Topology: topology,
+		ID: id, Own: true, Apart: true, Summary: strings.Join(argv, " "), Topology: topology,
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			return history.Claims{
 				Quorum: nodes/2 + 1, TTL: ttl, Recovery: ttl, Extends: able.Extend, Fenced: able.Fence,
