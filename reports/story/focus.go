@@ -95,7 +95,7 @@ func FocusOn(t Trial) (Focus, bool) {
 	from, to := f.Finding.From, max(f.Finding.From, f.Finding.To)
 	for _, i := range f.Finding.Ops {
 		if op, ok := facts.OpAt(f.Ops, i); ok {
-			from, to = min(from, facts.InvokedAt(f.Ops, op)), max(to, op.Time)
+			from, to = min(from, f.beganAt(op)), max(to, op.Time)
 		}
 	}
 	for _, i := range f.Finding.Commands {
@@ -104,7 +104,7 @@ func FocusOn(t Trial) (Focus, bool) {
 		}
 	}
 	for _, h := range f.Involved() {
-		from = min(from, acquiredAt(f.Ops, h))
+		from = min(from, f.acquiredAt(h))
 		to = max(to, min(h.To, f.Finding.To+(f.Finding.To-from)/2))
 	}
 	f.Cast, from = f.cast(from, to)
@@ -152,7 +152,7 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	all = slices.Compact(all)
 	began := from
 	for _, h := range f.sendersHolds(from) {
-		if from = min(from, acquiredAt(f.Ops, h)); !slices.Contains(all, h.Client) {
+		if from = min(from, f.acquiredAt(h)); !slices.Contains(all, h.Client) {
 			all = append(all, h.Client)
 		}
 	}
@@ -160,7 +160,7 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 		// An earlier hold belongs to another story, with two exceptions: it may have caused the
 		// blockage, or the operation that broke down may have been about to end it.
 		if h.To >= x.From || x.Breaks() || x.Blocks() && h.To >= began-(to-began) {
-			from = min(from, acquiredAt(f.Ops, h))
+			from = min(from, f.acquiredAt(h))
 		}
 	}
 	return all, from
@@ -181,10 +181,21 @@ func (f Focus) lastHolds(clients []int) []checker.Hold {
 	return out
 }
 
+// beganAt returns when the operation of an entry was invoked. An event belongs to the operation, or to the fault,
+// before it.
+func (f Focus) beganAt(op history.Op) time.Duration {
+	for _, p := range slices.Backward(f.Pairs) {
+		if p.Invoke.Process == op.Process && p.Invoke.Index <= op.Index {
+			return p.Invoke.Time
+		}
+	}
+	return op.Time
+}
+
 // acquiredAt returns when a hold's acquire was invoked.
-func acquiredAt(ops []history.Op, h checker.Hold) time.Duration {
-	if op, ok := facts.OpAt(ops, h.Acquire); ok {
-		return facts.InvokedAt(ops, op)
+func (f Focus) acquiredAt(h checker.Hold) time.Duration {
+	if p, ok := f.Pair(h.Acquire); ok {
+		return p.Invoke.Time
 	}
 	return h.From
 }

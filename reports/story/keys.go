@@ -119,7 +119,7 @@ func (t *teller) leftSteps() []Step {
 // already has a step.
 func (t *teller) setByHold(s facts.Span) bool {
 	return slices.ContainsFunc(t.storyHolds, func(h checker.Hold) bool {
-		return h.Client == s.Owner && h.From >= s.From && acquiredAt(t.Ops, h) <= s.From
+		return h.Client == s.Owner && h.From >= s.From && t.acquiredAt(h) <= s.From
 	})
 }
 

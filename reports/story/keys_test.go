@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 	"github.com/lockstorm/lockstorm/reports/reporttest"
 )
@@ -47,10 +46,9 @@ func TestKeyLifeKnowsWhoLeftAHash(t *testing.T) {
 			enter(p, 0, 20)
 			test.fill(p)
 			e := p.Evidence()
-			events, _ := facts.KeyLife(e, keyspace.Read(e))
 			teller := newTeller(Focus{Trial: Trial{Evidence: e}, Reading: facts.Read(e, "")})
 			var got []string
-			for _, x := range events {
+			for _, x := range teller.Events {
 				if text := teller.keyWords(x); text != "" {
 					got = append(got, strings.ReplaceAll(text, "{where}", fmt.Sprintf("on %s at %s", x.Node, wording.Instant(x.At))))
 				}

@@ -217,7 +217,7 @@ func (t *teller) blockedFrom() time.Duration {
 		}
 	}
 	for _, h := range t.storyHolds {
-		start = min(start, acquiredAt(t.Ops, h))
+		start = min(start, t.acquiredAt(h))
 	}
 	return start
 }

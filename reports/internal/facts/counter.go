@@ -12,8 +12,8 @@ import (
 //
 // A counter is a string that never had a TTL and that no command removed. An acquire that was
 // granted a fencing token wrote the token to the counter, and also changed another key.
-func fenceCounters(e history.Evidence, keys *keyspace.Keys) map[Key]bool {
-	fences := fencesOf(e.Ops)
+func fenceCounters(e history.Evidence, pairs []history.Pair, keys *keyspace.Keys) map[Key]bool {
+	fences := fencesOf(pairs)
 	counts, other := map[Key]bool{}, map[Key]bool{}
 	touched := map[int]map[Key]bool{} // the keys that an operation changed, by its invocation
 	for _, s := range keys.Steps {
@@ -47,12 +47,8 @@ func fenceCounters(e history.Evidence, keys *keyspace.Keys) map[Key]bool {
 }
 
 // fencesOf returns the fencing tokens that were granted, by the index of the acquire's invocation.
-func fencesOf(ops []history.Op) map[int]int64 {
+func fencesOf(pairs []history.Pair) map[int]int64 {
 	fences := map[int]int64{}
-	pairs, err := history.Pairs(ops)
-	if err != nil {
-		return fences
-	}
 	for _, p := range pairs {
 		if p.Invoke.F == history.FAcquire && p.Done() == history.OK && p.Complete.Lease != nil && p.Complete.Lease.Fence > 0 {
 			fences[p.Invoke.Index] = p.Complete.Lease.Fence

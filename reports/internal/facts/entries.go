@@ -36,20 +36,6 @@ func CommandAt(commands []history.Command, index int) (history.Command, bool) {
 	return history.Command{}, false
 }
 
-// InvokedAt returns the invocation time of the operation that op invokes or completes.
-func InvokedAt(ops []history.Op, op history.Op) time.Duration {
-	if op.Type == history.Invoke {
-		return op.Time
-	}
-	i, _ := slices.BinarySearchFunc(ops, op.Index, func(o history.Op, n int) int { return cmp.Compare(o.Index, n) })
-	for i--; i >= 0; i-- {
-		if o := ops[i]; o.Process == op.Process && o.Type == history.Invoke {
-			return o.Time
-		}
-	}
-	return op.Time
-}
-
 // End returns the time of the last operation or command in the evidence.
 func End(e history.Evidence) time.Duration {
 	var end time.Duration

@@ -51,11 +51,11 @@ type Span struct {
 	Forever   bool // the key had no TTL when the span ended
 }
 
-// KeyLife returns the events of all keys on all nodes, and the spans during which the keys
+// keyLife returns the events of all keys on all nodes, and the spans during which the keys
 // carried clients' grants.
-func KeyLife(e history.Evidence, keys *keyspace.Keys) ([]Event, []Span) {
+func keyLife(e history.Evidence, pairs []history.Pair, keys *keyspace.Keys) ([]Event, []Span) {
 	var events []Event
-	counters := fenceCounters(e, keys)
+	counters := fenceCounters(e, pairs, keys)
 	for _, s := range keys.Steps {
 		if x, ok := eventOf(e, s); ok {
 			if x.Counter = counters[x.Where()]; x.Counter {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/reports/reporttest"
 )
 
@@ -85,7 +84,8 @@ func TestKeyLifeFollowsCommands(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p := reporttest.NewTape(t)
 			test.fill(p)
-			events, spans := KeyLife(p.Evidence(), keyspace.Read(p.Evidence()))
+			read := Read(p.Evidence(), "orders")
+			events, spans := read.Events, read.Spans
 			for _, x := range events {
 				if x.Foreign() && !strings.HasPrefix(test.name, "another") && !strings.HasPrefix(test.name, "GETSET") {
 					t.Errorf("c%d is said to have touched c%d's key: %s", x.Client, x.Owner, x.Kind)

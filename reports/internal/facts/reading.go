@@ -25,16 +25,19 @@ type Reading struct {
 }
 
 // Read reads the evidence of a trial for a finding about the lock. If the history is
-// impossible (see history.Pairs), the Reading has no pairs and no holds.
+// impossible (see history.Pairs), the Reading has no pairs, no holds and no windows.
 func Read(e history.Evidence, lock string) Reading {
-	r := Reading{Windows: windows(e.Ops), Keyspace: keyspace.Read(e)}
+	r := Reading{Keyspace: keyspace.Read(e)}
 	if pairs, err := history.Pairs(e.Ops); err == nil {
 		r.Pairs = pairs
+	}
+	if n := len(e.Ops); n > 0 {
+		r.Windows = windows(r.Pairs, e.Ops[n-1].Time)
 	}
 	if holds, err := checker.Holds(e); err == nil {
 		r.Holds = holds
 	}
-	r.Events, r.Spans = KeyLife(e, r.Keyspace)
+	r.Events, r.Spans = keyLife(e, r.Pairs, r.Keyspace)
 	r.LockKeys = keysOf(lock, e, r.Spans, r.Events)
 	return r
 }

@@ -88,35 +88,20 @@ func (w Window) BeforeSending(clients ...int) string {
 	return w.Impact.At.Command
 }
 
-// windows returns the windows of the nemesis's faults, in order of opening.
-func windows(ops []history.Op) []Window {
-	type id struct {
-		fault string
-		n     int
-	}
-	var out []Window
-	open := map[id]int{}
-	var end time.Duration
-	for _, op := range ops {
-		end = op.Time
-		if op.Process != history.Nemesis || op.Window == nil {
+// windows returns the windows of the nemesis's faults, in order of opening. end is the trial's end.
+func windows(pairs []history.Pair, end time.Duration) (out []Window) {
+	for _, p := range pairs {
+		if p.Invoke.Window == nil {
 			continue
 		}
-		w, k := op.Window, id{op.Window.Fault, op.Window.ID}
-		if op.Type == history.Invoke {
-			open[k] = len(out)
-			out = append(out, Window{Window: *w, From: op.Time, Open: true})
-			continue
+		w := Window{Window: *p.Invoke.Window, From: p.Invoke.Time, To: end, Open: p.Complete == nil}
+		if !w.Open {
+			w.Window = *p.Complete.Window
 		}
-		if i, ok := open[k]; ok {
-			out[i].Window, out[i].To, out[i].Open = *w, op.Time, false
-			delete(open, k)
+		if !w.Open && !w.Hangs() {
+			w.To = p.Complete.Time
 		}
-	}
-	for i := range out {
-		if out[i].Open || out[i].Hangs() {
-			out[i].To = end
-		}
+		out = append(out, w)
 	}
 	return out
 }
