@@ -31,7 +31,7 @@ func formats(t *testing.T, r result) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suites, err := junit(r)
+	suites, err := junitReport(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +58,8 @@ func TestEveryFormShowsFencesAndFaultsThatHitNothing(t *testing.T) {
 			"| limit 2/5 | – | 0/50 |", "## Fault not exercised\n\n- eviction: fenced\n", "- fault not exercised: 1 cell\n",
 		}},
 		{"terminal", false, []string{"limit", "fault not exercised: eviction: fenced\n", "– the fault hit nothing", "0/50", "named schedules and trials of the corpus do not count"}},
-		{"junit", false, []string{`failures="0" errors="0" skipped="1"`, `<skipped message="fault not exercised"></skipped>`, "violated: limit (fence-regressed)"}},
-		{"junit", true, []string{`failures="1" errors="0" skipped="0"`, `<failure message="fault not exercised: the fault hit nothing in 5 trials" type="not-exercised">`}},
+		{"junit", false, []string{`failures="0" errors="0" id="0" skipped="1"`, `<skipped message="fault not exercised"></skipped>`, "violated: limit (fence-regressed)"}},
+		{"junit", true, []string{`failures="1" errors="0" id="0" time=`, `<failure message="fault not exercised: the fault hit nothing in 5 trials" type="not-exercised">`}},
 	} {
 		text := formats(t, madeUp(c.expect))[c.format]
 		for _, want := range c.want {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jstemmer/go-junit-report/v2/junit"
+
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -20,16 +22,16 @@ func TestADoubtIsInEveryReport(t *testing.T) {
 	}
 	for _, expect := range []bool{false, true} {
 		r.Info.Config.Expect = expect
-		text, err := junit(r)
+		text, err := junitReport(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got junitSuites
+		var got junit.Testsuites
 		if err := xml.Unmarshal(text, &got); err != nil {
 			t.Fatal(err)
 		}
-		c := got.Suites[0].Cases[0]
-		if (c.Error != nil) != expect || c.Failure != nil || !strings.Contains(c.Out, want) || expect && !strings.Contains(c.Error.Message, want) {
+		c := got.Suites[0].Testcases[0]
+		if (c.Error != nil) != expect || c.Failure != nil || !strings.Contains(c.SystemOut.Data, want) || expect && !strings.Contains(c.Error.Message, want) {
 			t.Errorf("JUnit, expect %t: got\n%s", expect, text)
 		}
 	}

@@ -1,13 +1,15 @@
 package reports
 
 import (
+	"bytes"
 	"encoding/xml"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jstemmer/go-junit-report/v2/junit"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
@@ -15,56 +17,18 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-// These types are the elements of JUnit's XML that CI systems read.
-type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Skipped  int          `xml:"skipped,attr"`
-	Time     string       `xml:"time,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Time     string      `xml:"time,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Class   string        `xml:"classname,attr"`
-	Name    string        `xml:"name,attr"`
-	Time    string        `xml:"time,attr"`
-	Failure *junitMessage `xml:"failure,omitempty"`
-	Error   *junitMessage `xml:"error,omitempty"`
-	Skipped *junitMessage `xml:"skipped,omitempty"`
-	Out     string        `xml:"system-out,omitempty"`
-}
-
-type junitMessage struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr,omitempty"`
-	Text    string `xml:",chardata"`
-}
-
-// junit returns JUnit's XML with a test case per cell. A declared violation is not a failure:
+// junitReport returns JUnit's XML with a test case per cell. A declared violation is not a failure:
 // finding it is the purpose of a run. An undeclared violation is a failure. A cell that could not
 // be judged is an error. A cell that was not tested is skipped. With Config.Expect, faults that hit
 // nothing and declared flaws that were not found are failures, too; a doubt, or a flaw that
 // undecided trials may hide, is an error. Flaws of the clients' programs (Matrix.Programs) form a
 // suite of their own, after the recipes.
-func junit(r result) ([]byte, error) {
-	all := junitSuites{Name: "lockstorm"}
+func junitReport(r result) ([]byte, error) {
+	all := junit.Testsuites{Name: "lockstorm"}
 	var total time.Duration
 	recipes, _ := plots.CellAxes(r.Matrix)
 	for _, recipe := range recipes {
-		s := junitSuite{Name: recipe}
+		s := junit.Testsuite{Name: recipe, ID: len(all.Suites)}
 		var spent time.Duration
 		for _, c := range r.Matrix.Cells {
 			if c.Lock != recipe {
@@ -72,82 +36,64 @@ func junit(r result) ([]byte, error) {
 			}
 			took := elapsed(r.Trials, c)
 			spent += took
-			s.add(junitCell(c, r, took))
+			s.AddTestcase(junitCell(c, r, took))
 		}
 		if r.Info.Config.Expect {
 			for _, m := range r.Matrix.Missed {
 				if m.Lock == recipe {
-					s.add(junitMissed(m))
+					s.AddTestcase(junitMissed(m))
 				}
 			}
 		}
 		s.Time = junitTime(spent)
 		total += spent
-		all.add(s)
+		all.AddSuite(s)
 	}
 	if len(r.Matrix.Programs) > 0 {
-		s := junitSuite{Name: "programs", Time: junitTime(0)}
+		s := junit.Testsuite{Name: "programs", ID: len(all.Suites), Time: junitTime(0)}
 		for _, p := range r.Matrix.Programs {
-			s.add(junitProgram(p))
+			s.AddTestcase(junitProgram(p))
 		}
-		all.add(s)
+		all.AddSuite(s)
 	}
 	all.Time = junitTime(total)
-	text, err := xml.MarshalIndent(all, "", "  ")
-	if err != nil {
+	b := bytes.NewBufferString(xml.Header)
+	if err := all.WriteXML(b); err != nil {
 		return nil, fmt.Errorf("write %s: %w", JUnitFile, err)
 	}
-	return append([]byte(xml.Header), append(text, '\n')...), nil
+	return b.Bytes(), nil
 }
 
-func (a *junitSuites) add(s junitSuite) {
-	a.Suites = append(a.Suites, s)
-	a.Tests, a.Failures, a.Errors, a.Skipped = a.Tests+s.Tests, a.Failures+s.Failures, a.Errors+s.Errors, a.Skipped+s.Skipped
-}
-
-func (s *junitSuite) add(c junitCase) {
-	s.Tests++
-	switch {
-	case c.Failure != nil:
-		s.Failures++
-	case c.Error != nil:
-		s.Errors++
-	case c.Skipped != nil:
-		s.Skipped++
-	}
-	s.Cases = append(s.Cases, c)
-}
-
-func junitMissed(m campaign.Discrepancy) junitCase {
-	c := junitCase{Class: "lockstorm." + m.Lock, Name: fmt.Sprintf("declared flaw: %s by %s under %s", m.Oracle, m.Cause, m.Fault), Time: "0.000"}
+func junitMissed(m campaign.Discrepancy) junit.Testcase {
+	c := junit.Testcase{Classname: "lockstorm." + m.Lock, Name: fmt.Sprintf("declared flaw: %s by %s under %s", m.Oracle, m.Cause, m.Fault), Time: "0.000"}
 	if m.Hidden {
-		c.Error = &junitMessage{Message: "declared, and undecided under " + m.Fault + ": " + campaign.Hiding, Type: "unknown"}
+		c.Error = &junit.Result{Message: "declared, and undecided under " + m.Fault + ": " + campaign.Hiding, Type: "unknown"}
 		return c
 	}
-	c.Failure = &junitMessage{Message: "declared, but not found under " + m.Fault, Type: "missed"}
+	c.Failure = &junit.Result{Message: "declared, but not found under " + m.Fault, Type: "missed"}
 	return c
 }
 
 // junitProgram returns the case of a flaw of the clients' program. Its time is 0, because the
 // cells already have its trials. An undeclared flaw is a failure here and in the cell of the first
 // trial that showed it.
-func junitProgram(p campaign.ProgramFlaw) junitCase {
+func junitProgram(p campaign.ProgramFlaw) junit.Testcase {
 	text := p.Words()
 	if p.Declared {
 		text += fmt.Sprintf("\n%s (%s)", p.Why, p.Source)
 	}
-	c := junitCase{
-		Class: "lockstorm.programs", Name: fmt.Sprintf("%s: %s by %s", p.Workload, p.Oracle, p.Cause), Time: junitTime(0),
-		Out: printableText(text + "\n" + p.Replay),
+	c := junit.Testcase{
+		Classname: "lockstorm.programs", Name: fmt.Sprintf("%s: %s by %s", p.Workload, p.Oracle, p.Cause), Time: junitTime(0),
+		SystemOut: &junit.Output{Data: printableText(text + "\n" + p.Replay)},
 	}
 	if !p.Declared {
-		c.Failure = &junitMessage{Message: fmt.Sprintf("%s violated by %s, not declared by the workload", p.Oracle, p.Cause), Type: "violated"}
+		c.Failure = &junit.Result{Message: fmt.Sprintf("%s violated by %s, not declared by the workload", p.Oracle, p.Cause), Type: "violated"}
 	}
 	return c
 }
 
-func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
-	out := junitCase{Class: "lockstorm." + c.Lock, Name: c.Fault, Time: junitTime(took)}
+func junitCell(c campaign.Cell, r result, took time.Duration) junit.Testcase {
+	out := junit.Testcase{Classname: "lockstorm." + c.Lock, Name: c.Fault, Time: junitTime(took)}
 	var lines []string
 	for _, u := range r.Matrix.Unexpected {
 		if u.Lock == c.Lock && u.Fault == c.Fault {
@@ -162,20 +108,19 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	}
 	switch {
 	case len(lines) > 0:
-		out.Failure = &junitMessage{Message: plots.CellWords(c) + ": " + strings.Join(lines, "; "), Type: "violated", Text: printableText(strings.Join(r.failure(c), "\n"))}
+		out.Failure = &junit.Result{Message: plots.CellWords(c) + ": " + strings.Join(lines, "; "), Type: "violated", Data: printableText(strings.Join(r.failure(c), "\n"))}
 	case c.Verdict == trial.Unknown:
-		out.Error = &junitMessage{Message: "unknown", Type: "unknown", Text: printableText(c.Why)}
+		out.Error = &junit.Result{Message: "unknown", Type: "unknown", Data: printableText(c.Why)}
 	case doubt != "" && r.Info.Config.Expect:
-		out.Error = &junitMessage{Message: doubt, Type: "unknown"}
+		out.Error = &junit.Result{Message: doubt, Type: "unknown"}
 	case c.Verdict == trial.NotExercised && r.Info.Config.Expect:
-		out.Failure = &junitMessage{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", plots.CellWords(c), c.Trials, wording.Plural(c.Trials, "trial")), Type: "not-exercised"}
+		out.Failure = &junit.Result{Message: fmt.Sprintf("%s: the fault hit nothing in %d %s", plots.CellWords(c), c.Trials, wording.Plural(c.Trials, "trial")), Type: "not-exercised"}
 	case c.Verdict == trial.NotExercised || c.Verdict == trial.NotSupported:
-		out.Skipped = &junitMessage{Message: strings.TrimSuffix(plots.CellWords(c)+": "+wording.FirstLine(c.Why), ": ")}
+		out.Skipped = &junit.Result{Message: strings.TrimSuffix(plots.CellWords(c)+": "+wording.FirstLine(c.Why), ": ")}
 	}
 	text := plots.CellWords(c)
 	if len(c.Causes) > 0 {
-		causes := slices.Clone(c.Causes)
-		text += " (" + strings.Join(causes, ", ") + ")"
+		text += " (" + strings.Join(c.Causes, ", ") + ")"
 	}
 	if doubt != "" {
 		text += "\n" + doubt
@@ -183,7 +128,7 @@ func junitCell(c campaign.Cell, r result, took time.Duration) junitCase {
 	if c.Replay != "" {
 		text += "\n" + c.Replay
 	}
-	out.Out = printableText(text)
+	out.SystemOut = &junit.Output{Data: printableText(text)}
 	return out
 }
 

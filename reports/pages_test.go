@@ -47,7 +47,7 @@ func TestPagesAreAsTheyWereReviewed(t *testing.T) {
 		reporttest.WellFormed(t, p.Picture.File())
 	}
 	reporttest.Golden(t, MarkdownFile, summaryReport(r))
-	suites, err := junit(r)
+	suites, err := junitReport(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jstemmer/go-junit-report/v2/junit"
+
 	"github.com/lockstorm/lockstorm/campaign"
 )
 
@@ -27,7 +29,7 @@ func TestEveryFormatShowsFlawsOfPrograms(t *testing.T) {
 			}
 		}
 	}
-	var got junitSuites
+	var got junit.Testsuites
 	if err := xml.Unmarshal([]byte(all["junit"]), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -35,10 +37,10 @@ func TestEveryFormatShowsFlawsOfPrograms(t *testing.T) {
 		t.Fatalf("JUnit: got %+v, want the recipe's suite, one of 2 programs, and 1 failure", got)
 	}
 	s := got.Suites[1]
-	if s.Name != "programs" || s.Cases[0].Failure == nil || s.Cases[1].Failure != nil {
+	if s.Name != "programs" || s.Testcases[0].Failure == nil || s.Testcases[1].Failure != nil {
 		t.Errorf("JUnit: got %+v, want a failure for the undeclared flaw only", s)
 	}
-	if out := s.Cases[1].Out; !strings.Contains(out, declared.Why+" ("+declared.Source+")") {
+	if out := s.Testcases[1].SystemOut.Data; !strings.Contains(out, declared.Why+" ("+declared.Source+")") {
 		t.Errorf("JUnit: got %q, want the reason and the source", out)
 	}
 }

@@ -83,7 +83,7 @@ func (s *sink) Done(ctx context.Context, stored campaign.Stored) (err error) {
 	if err != nil {
 		return err
 	}
-	suites, err := junit(r)
+	suites, err := junitReport(r)
 	if err != nil {
 		return err
 	}

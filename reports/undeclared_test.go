@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jstemmer/go-junit-report/v2/junit"
+
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/locks"
@@ -76,16 +78,16 @@ func TestPagesTellTheTrialThatShowsWhatIsNotDeclared(t *testing.T) {
 		}
 		r.Details[dir] = d
 	}
-	text, err := junit(r)
+	text, err := junitReport(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got junitSuites
+	var got junit.Testsuites
 	if err := xml.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
 	const want = "an owner check on renewal"
-	failure := strings.ToLower(got.Suites[0].Cases[0].Failure.Text)
+	failure := strings.ToLower(got.Suites[0].Testcases[0].Failure.Data)
 	if !strings.HasPrefix(failure, "ownership by foreign-renewal, in store/demo/"+s.Trial.Dir+":\n") || !strings.Contains(failure, want) {
 		t.Errorf("JUnit: got\n%s\nwant it to be about %s", failure, s.Trial.Dir)
 	}
