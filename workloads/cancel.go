@@ -21,7 +21,7 @@ var cancel = Workload{
 	Suits:    func(c history.Claims) bool { return !c.ReadWrite },
 	Asks:     func(c history.Claims) bool { return c.Waits },
 	choose:   cancelChoice,
-	section:  mutexSection,
+	body:     incrementOnce,
 	values:   1,
 }
 

@@ -36,19 +36,19 @@ func untilNextTest(s *session, _ time.Duration) time.Duration {
 }
 
 func d3TestBasicSection(s *session, lock string) error {
-	h := hold{lock: lock, handle: s.handles[lock]}
+	h := s.hold(lock)
 	if s.id%2 == 0 || s.healing() {
-		return s.critical(h, s.enterOnce, func(*hold) error { return s.sleep(s.Opts.TTL / testHold) })
+		return h.critical(true, func(*hold) error { return s.sleep(s.Opts.TTL / testHold) })
 	}
 	if err := s.sleep(s.Opts.TTL / testOther); err != nil {
 		return err
 	}
-	if _, err := s.enterOnce(&h); err != nil {
+	if _, err := h.enterOnce(); err != nil {
 		return err
 	}
 	if h.lease == (locks.Lease{}) {
 		h.lease = locks.Lease{Token: fmt.Sprintf("client-%d", s.id)}
 		h.record = s.recorded(h.lease)
 	}
-	return s.leave(&h)
+	return h.leave()
 }

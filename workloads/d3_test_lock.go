@@ -27,21 +27,21 @@ var d3TestLock = Workload{
 }
 
 func d3TestLockSection(s *session, lock string) error {
-	h := hold{lock: lock, handle: s.handles[lock]}
-	ok, err := s.enterOnce(&h)
+	h := s.hold(lock)
+	ok, err := h.enterOnce()
 	switch {
 	case err != nil || !ok && s.healing():
 		return err
 	case !ok:
 		return s.sleep(s.Opts.TTL)
 	}
-	return s.within(&h, func() error {
+	return h.within(func() error {
 		if err := s.client.Step(s.ctx, testbed.StepHold); err != nil {
 			return err
 		}
-		if err := s.increment(&h, 1); err != nil {
+		if err := h.increment(1); err != nil {
 			return err
 		}
-		return s.leave(&h)
+		return h.leave()
 	})
 }

@@ -14,7 +14,6 @@ var d3TestReentrant = Workload{
 	Document: "D3",
 	Clients:  1,
 	Suits:    func(c history.Claims) bool { return !c.ReadWrite },
-	section: func(s *session, lock string) error {
-		return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(*hold) error { return nil })
-	},
+	once:     true,
+	body:     func(*hold) error { return nil },
 }

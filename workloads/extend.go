@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -21,10 +22,10 @@ var extend = Workload{
 	Suits:    func(c history.Claims) bool { return c.Extends && !c.ReadWrite },
 	choose:   extendChoice,
 	// Late extensions come after the lease has ended, as if the work took too long.
-	Like:    []string{"slow-work"},
-	section: extendSection,
-	values:  1,
-	late:    true,
+	Like:   []string{"slow-work"},
+	body:   (*hold).workAndExtend,
+	values: 1,
+	late:   true,
 }
 
 // Shares of critical sections: those longer than a lease, and those with a late extension.
@@ -46,30 +47,22 @@ func extendChoice(s *Section, o Options, own float64) {
 // extensions+1 parts; even in the longest sections each part is shorter than a lease.
 const extensions = 2
 
-func extendSection(s *session, lock string) error {
-	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, s.workAndExtend)
-}
-
 // workAndExtend makes an increment whose work has several parts, with an extension between
 // parts. The first extension may be late.
-func (s *session) workAndExtend(h *hold) error {
-	var values []int64
-	err := s.touch(h, testbed.StepRead, func() (err error) {
-		values, err = s.read(h)
-		return err
-	})
+func (h *hold) workAndExtend() error {
+	values, err := h.values()
 	if err != nil || values == nil {
 		return err
 	}
-	late := s.current.Late
-	s.current.Late = 0
+	late := h.current.Late
+	h.current.Late = 0
 	for range extensions {
-		if err := s.work(h, extensions+1); err != nil {
+		if err := h.work(extensions + 1); err != nil {
 			return err
 		}
 		lost := h.isLost() // read before the late pause: the client does not look again
-		if late > 0 && !s.healing() {
-			if err := s.sleep(late); err != nil {
+		if late > 0 && !h.healing() {
+			if err := h.sleep(late); err != nil {
 				return err
 			}
 		}
@@ -77,49 +70,40 @@ func (s *session) workAndExtend(h *hold) error {
 		if lost {
 			continue
 		}
-		if err := s.extend(h); err != nil {
+		if err := h.extend(); err != nil {
 			return err
 		}
 	}
-	if err := s.work(h, extensions+1); err != nil {
+	if err := h.work(extensions + 1); err != nil {
 		return err
 	}
-	return s.touch(h, testbed.StepTouch, func() error { return s.write(h, values[0]+1) })
+	return h.touch(testbed.StepTouch, func() error { return h.write(values[0] + 1) })
 }
 
 // extend asks once for a longer lease and records the result. A client that is refused knows that
 // its lease ended. After an unknown outcome the client keeps its old deadline. A loss that is reported
 // before the answer stays a loss, whatever the answer is.
-func (s *session) extend(h *hold) error {
+func (h *hold) extend() error {
 	e, ok := h.handle.(locks.Extender)
 	if !ok {
-		return fmt.Errorf("recipe %s claims that leases can be prolonged but has no Extend", s.Claims.Lock)
+		return fmt.Errorf("recipe %s claims that leases can be prolonged but has no Extend", h.Claims.Lock)
 	}
-	op, err := s.Rec.Invoke(s.op(history.FExtend, *h))
-	if err != nil {
-		return err
-	}
-	s.client.Open(op.Index)
-	lease, lerr := e.Extend(s.ctx, h.lease)
-	s.client.Open(-1)
-	if lerr == nil {
-		if err := s.endWatch(h); err != nil {
-			return err
+	var werr error
+	done, err := h.perform(history.FExtend, func() error {
+		lease, lerr := e.Extend(h.ctx, h.lease)
+		if lerr == nil {
+			werr = h.endWatch()
+			h.lease, h.record = lease, h.recorded(lease)
 		}
-		h.lease, h.record = lease, s.recorded(lease)
+		return lerr
+	})
+	switch {
+	case err != nil || werr != nil:
+		return cmp.Or(werr, err)
+	case done.Type == history.OK:
+		h.watchLoss()
+	case done.Type == history.Fail:
+		return h.lose()
 	}
-	done := s.op(history.FExtend, *h)
-	done.Type, done.Reason, done.Error = outcome(lerr)
-	if done, err = s.Rec.Complete(done); err != nil {
-		return err
-	}
-	switch done.Type {
-	case history.OK:
-		s.watchLoss(h)
-	case history.Fail:
-		return s.lose(h)
-	case history.Info:
-		s.goOnAsNewProcess()
-	}
-	return s.ctx.Err()
+	return h.ctx.Err()
 }

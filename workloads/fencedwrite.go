@@ -20,11 +20,11 @@ var fencedWrite = Workload{
 	},
 	// A client whose lease has no deadline believes that it holds the lock until its late write is
 	// done, but the resource refuses that write.
-	Like:    []string{"slow-work"},
-	LikeIn:  "exclusion",
-	section: mutexSection,
-	values:  1,
-	late:    true,
+	Like:   []string{"slow-work"},
+	LikeIn: "exclusion",
+	body:   incrementOnce,
+	values: 1,
+	late:   true,
 }
 
 // lateWriters is the share of critical sections whose write comes late. The share is low, so that

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 // hold is one lease that a client has, or may have.
 type hold struct {
+	*session
 	lock   string
 	mode   history.Mode
 	handle locks.Lock
@@ -20,11 +22,12 @@ type hold struct {
 	record *history.Lease // the recorded lease; nil = no lease is known
 	lost   bool           // the holder knows that its lease ended; isLost also asks the watch
 	watch  *lossWatch     // nil = nobody watches the lease
+	left   bool           // the release succeeded
 }
 
 // op returns an entry for the history about this client and hold.
-func (s *session) op(f string, h hold) history.Op {
-	return history.Op{Process: s.process, Client: s.id, F: f, Lock: h.lock, Mode: h.mode, Lease: h.record}
+func (h *hold) op(f string) history.Op {
+	return history.Op{Process: h.process, Client: h.id, F: f, Lock: h.lock, Mode: h.mode, Lease: h.record}
 }
 
 // recorded returns the lease in the history's form; nil for the zero Lease.
@@ -59,7 +62,6 @@ func (e ended) Unwrap() error { return e.err }
 
 // attempts is a lock that records each attempt as a separate operation.
 type attempts struct {
-	s    *session
 	h    *hold
 	made bool
 }
@@ -67,11 +69,11 @@ type attempts struct {
 // TryLock makes and records one attempt. When the grace of the liveness phase is over, it makes only
 // the first attempt of a wait.
 func (a *attempts) TryLock(ctx context.Context) (locks.Lease, error) {
-	if a.s.tired() && a.made {
+	if a.h.tired() && a.made {
 		return locks.Lease{}, ended{errGiveUp}
 	}
 	a.made = true
-	return a.s.attempt(ctx, a.h, a.s.try(a.h))
+	return a.h.attempt(ctx, a.h.try())
 }
 
 // Unlock satisfies locks.Lock. Nothing calls it while a client waits for a lock.
@@ -81,47 +83,58 @@ func (a *attempts) Unlock(ctx context.Context, l locks.Lease) error {
 
 // try returns a function that makes one attempt, with the client's own token if
 // Options.Tokens says so.
-func (s *session) try(h *hold) func(context.Context) (locks.Lease, error) {
+func (h *hold) try() func(context.Context) (locks.Lease, error) {
 	l, ok := h.handle.(locks.TokenLocker)
-	if !ok || s.Opts.Tokens != ClientTokens {
+	if !ok || h.Opts.Tokens != ClientTokens {
 		return h.handle.TryLock
 	}
 	return func(ctx context.Context) (locks.Lease, error) {
-		return l.TryLockWith(ctx, fmt.Sprintf("client-%d", s.id))
+		return l.TryLockWith(ctx, fmt.Sprintf("client-%d", h.id))
 	}
 }
 
 // attempt acquires by calling take and records this acquire. Its error is the lock's own, or of type ended.
 // If ctx has already ended but the client's own context has not, attempt sends and records nothing, and
 // returns ErrBusy.
-func (s *session) attempt(ctx context.Context, h *hold, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
-	if err := ctx.Err(); err != nil && s.ctx.Err() == nil {
+func (h *hold) attempt(ctx context.Context, take func(context.Context) (locks.Lease, error)) (locks.Lease, error) {
+	if err := ctx.Err(); err != nil && h.ctx.Err() == nil {
 		return locks.Lease{}, fmt.Errorf("%w: not asked: %w", locks.ErrBusy, err)
 	}
-	if err := s.client.Step(s.ctx, testbed.StepAcquire); err != nil {
+	if err := h.client.Step(h.ctx, testbed.StepAcquire); err != nil {
 		return locks.Lease{}, ended{err}
 	}
 	h.lease, h.record = locks.Lease{}, nil
-	op, err := s.Rec.Invoke(s.op(history.FAcquire, *h))
+	var lerr error
+	done, err := h.perform(history.FAcquire, func() error {
+		h.lease, lerr = take(ctx)
+		h.record = h.recorded(h.lease)
+		return lerr
+	})
 	if err != nil {
 		return locks.Lease{}, ended{err}
 	}
-	s.client.Open(op.Index)
-	lease, lerr := take(ctx)
-	s.client.Open(-1)
-	h.lease, h.record = lease, s.recorded(lease)
-	done := s.op(history.FAcquire, *h)
+	if done.Type == history.OK {
+		h.entered = done.Time
+	}
+	return h.lease, lerr
+}
+
+// perform records an operation on the lock, do, with its outcome.
+func (h *hold) perform(f string, do func() error) (done history.Op, err error) {
+	op, err := h.Rec.Invoke(h.op(f))
+	if err != nil {
+		return done, err
+	}
+	h.client.Open(op.Index)
+	lerr := do()
+	h.client.Open(-1)
+	done = h.op(f)
 	done.Type, done.Reason, done.Error = outcome(lerr)
-	if done, err = s.Rec.Complete(done); err != nil {
-		return locks.Lease{}, ended{err}
+	done, err = h.Rec.Complete(done)
+	if err == nil && done.Type == history.Info {
+		h.goOnAsNewProcess()
 	}
-	switch done.Type {
-	case history.OK:
-		s.entered = done.Time
-	case history.Info:
-		s.goOnAsNewProcess()
-	}
-	return lease, lerr
+	return done, err
 }
 
 // outcome classifies a lock's result as ok, fail or info.
@@ -153,68 +166,72 @@ func (s *session) goOnAsNewProcess() {
 
 // enter waits until the lock is held. After a refusal, an unknown outcome, the last attempt of a
 // locks.Poller or the end of the client's patience, ok is false, and the client may try again.
-func (s *session) enter(h *hold) (ok bool, err error) {
+func (h *hold) enter() (ok bool, err error) {
 	if b, blocks := h.handle.(locks.Blocker); blocks {
-		return s.enterBlocking(h, b)
+		return h.enterBlocking(b)
 	}
-	ctx, stop := s.asking(s.ctx)
+	ctx, stop := h.asking(h.ctx)
 	defer stop()
-	asked, interval := &attempts{s: s, h: h}, max(s.current.Retry, time.Microsecond)
+	asked, interval := &attempts{h: h}, max(h.current.Retry, time.Microsecond)
 	if p, polls := h.handle.(locks.Poller); polls {
-		_, lerr := p.Poll(ctx, asked, interval, s.Opts.polls())
-		return s.entry(lerr)
+		_, lerr := p.Poll(ctx, asked, interval, h.Opts.polls())
+		return h.entry(lerr)
 	}
 	_, lerr := locks.Wait(ctx, asked, interval)
-	return s.entry(lerr)
+	return h.entry(lerr)
 }
 
 // enterOnce makes one attempt. A busy lock is no error: ok is then false.
-func (s *session) enterOnce(h *hold) (ok bool, err error) {
-	_, lerr := s.attempt(s.ctx, h, s.try(h))
+func (h *hold) enterOnce() (ok bool, err error) {
+	_, lerr := h.attempt(h.ctx, h.try())
 	if errors.Is(lerr, locks.ErrBusy) {
 		return false, nil
 	}
-	return s.entry(lerr)
+	return h.entry(lerr)
 }
 
 // enterBlocking makes one attempt, if the recipe has single attempts. If the lock is busy, or the
 // recipe has no single attempts, it waits in the recipe's own way. The end of the client's patience, of
 // the liveness phase's grace or of the client interrupts this wait.
-func (s *session) enterBlocking(h *hold, b locks.Blocker) (ok bool, err error) {
-	ctx, stop := s.asking(s.patience)
+func (h *hold) enterBlocking(b locks.Blocker) (ok bool, err error) {
+	ctx, stop := h.asking(h.patience)
 	defer stop()
-	first := s.ctx
-	if ctx != s.patience {
+	first := h.ctx
+	if ctx != h.patience {
 		first = ctx
 	}
 	lerr := locks.ErrBusy
-	if !s.Claims.Waits {
-		_, lerr = s.attempt(first, h, s.try(h))
+	if !h.Claims.Waits {
+		_, lerr = h.attempt(first, h.try())
 	}
 	if errors.Is(lerr, locks.ErrBusy) {
-		_, lerr = s.attempt(ctx, h, b.Lock)
+		_, lerr = h.attempt(ctx, b.Lock)
 	}
-	if lerr != nil && s.patience.Err() != nil && s.ctx.Err() == nil {
+	if lerr != nil && h.patience.Err() != nil && h.ctx.Err() == nil {
 		return false, errGiveUp
 	}
-	return s.entry(lerr)
+	return h.entry(lerr)
 }
 
-// critical runs a critical section: it calls enter to acquire the lock, runs body as the holder,
-// and releases the lock. If enter gets no lock, critical returns.
-func (s *session) critical(h hold, enter func(*hold) (bool, error), body func(*hold) error) error {
-	ok, err := enter(&h)
+// critical runs a critical section: it acquires the lock by enterOnce or enter, runs body as the holder,
+// and releases the lock. If the client does not get the lock, critical returns.
+func (h *hold) critical(once bool, body func(*hold) error) error {
+	enter := h.enter
+	if once {
+		enter = h.enterOnce
+	}
+	ok, err := enter()
 	if err != nil || !ok {
 		return err
 	}
-	return s.within(&h, func() error {
-		if err := s.begin(&h); err != nil {
+	return h.within(func() error {
+		if err := h.begin(); err != nil {
 			return err
 		}
-		if err := body(&h); err != nil {
+		if err := body(h); err != nil {
 			return err
 		}
-		return s.leave(&h)
+		return h.leave()
 	})
 }
 
@@ -237,51 +254,33 @@ func (s *session) entry(lerr error) (ok bool, err error) {
 
 // leave releases the hold once and records the result. A lease that ends because of the release is
 // not recorded as lost.
-func (s *session) leave(h *hold) error {
-	_, err := s.release(h)
-	return err
-}
-
-// release does as leave, and returns how the release completed.
-func (s *session) release(h *hold) (history.Type, error) {
-	if err := s.client.Step(s.ctx, testbed.StepRelease); err != nil {
-		return "", err
+func (h *hold) leave() error {
+	if err := h.client.Step(h.ctx, testbed.StepRelease); err != nil {
+		return err
 	}
-	if err := s.endWatch(h); err != nil {
-		return "", err
+	if err := h.endWatch(); err != nil {
+		return err
 	}
-	op, err := s.Rec.Invoke(s.op(history.FRelease, *h))
-	if err != nil {
-		return "", err
-	}
-	s.client.Open(op.Index)
-	lerr := h.handle.Unlock(s.ctx, h.lease)
-	s.client.Open(-1)
-	op.Type, op.Reason, op.Error = outcome(lerr)
-	if _, err := s.Rec.Complete(op); err != nil {
-		return "", err
-	}
-	if op.Type == history.Info {
-		s.goOnAsNewProcess()
-	}
-	return op.Type, s.ctx.Err()
+	done, err := h.perform(history.FRelease, func() error { return h.handle.Unlock(h.ctx, h.lease) })
+	h.left = done.Type == history.OK
+	return cmp.Or(err, h.ctx.Err())
 }
 
 // look is the check that a careful client makes before it touches the resource: it reads its own
 // clock and Lost. When the client first finds that the lease has ended, look records the loss. The
 // client never touches the resource under that hold again.
-func (s *session) look(h *hold) (mayTouch bool, err error) {
+func (h *hold) look() (mayTouch bool, err error) {
 	switch {
 	case h.isLost():
 		return false, nil
-	case s.Opts.Trusting:
+	case h.Opts.Trusting:
 		return true, nil
-	case s.expired(h.lease):
-		return false, s.lose(h)
+	case h.expired(h.lease):
+		return false, h.lose()
 	}
 	select {
 	case <-h.lease.Lost():
-		return false, s.told(h)
+		return false, h.told()
 	default:
 		return true, nil
 	}
@@ -298,20 +297,20 @@ func (s *session) expired(l locks.Lease) bool {
 
 // work waits between two touches, for one of the equal parts of the section's Hold. A
 // careful client stops when the lease is reported lost.
-func (s *session) work(h *hold, parts int) error {
-	d := s.current.Hold
-	if s.healing() {
-		d = min(d, s.Opts.longest())
+func (h *hold) work(parts int) error {
+	d := h.current.Hold
+	if h.healing() {
+		d = min(d, h.Opts.longest())
 	}
 	t := time.NewTimer((d / time.Duration(parts)).Round(time.Microsecond))
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return s.prolonged(h, true)
-	case <-s.lostC(h):
-		return s.told(h)
-	case <-s.ctx.Done():
-		return s.ctx.Err()
+		return h.prolonged(true)
+	case <-h.lostC():
+		return h.told()
+	case <-h.ctx.Done():
+		return h.ctx.Err()
 	}
 }
 
@@ -320,32 +319,32 @@ func (s *session) healing() bool { return s.healed.Load() != 0 }
 
 // lateWrite makes the write of a touch. If the current section has a Late, the client stops for
 // that long before its first write.
-func (s *session) lateWrite(h *hold, values ...int64) error {
-	late := s.current.Late
-	if s.current.Late = 0; late > 0 && !s.healing() {
-		if err := s.lag(h, late); err != nil {
+func (h *hold) lateWrite(values ...int64) error {
+	late := h.current.Late
+	if h.current.Late = 0; late > 0 && !h.healing() {
+		if err := h.lag(late); err != nil {
 			return err
 		}
 	}
-	return s.write(h, values...)
+	return h.write(values...)
 }
 
 // lag delays a write. Meanwhile the client may learn that its lease is lost, but it can no longer
 // recall the write.
-func (s *session) lag(h *hold, late time.Duration) error {
-	until := s.Env.Now() + late.Round(time.Microsecond)
+func (h *hold) lag(late time.Duration) error {
+	until := h.Env.Now() + late.Round(time.Microsecond)
 	for {
-		t := time.NewTimer(until - s.Env.Now())
+		t := time.NewTimer(until - h.Env.Now())
 		select {
 		case <-t.C:
 			return nil
-		case <-s.lostC(h):
-			if err := s.told(h); err != nil {
+		case <-h.lostC():
+			if err := h.told(); err != nil {
 				return err
 			}
-		case <-s.ctx.Done():
+		case <-h.ctx.Done():
 			t.Stop()
-			return s.ctx.Err()
+			return h.ctx.Err()
 		}
 		t.Stop()
 	}
@@ -353,16 +352,16 @@ func (s *session) lag(h *hold, late time.Duration) error {
 
 // touch calls look, and returns if the lease has ended. Otherwise it begins the step, in which a
 // fault can still strike, and calls do.
-func (s *session) touch(h *hold, step string, do func() error) error {
-	may, err := s.look(h)
+func (h *hold) touch(step string, do func() error) error {
+	may, err := h.look()
 	if err != nil || !may {
 		return err
 	}
-	if err := s.client.Step(s.ctx, step); err != nil {
+	if err := h.client.Step(h.ctx, step); err != nil {
 		return err
 	}
 	if step == testbed.StepTouch {
-		if err := s.prolonged(h, false); err != nil {
+		if err := h.prolonged(false); err != nil {
 			return err
 		}
 	}

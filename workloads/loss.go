@@ -23,17 +23,17 @@ type lossWatch struct {
 // within runs the client's work as the holder of h, from the grant to the release. Holds may be
 // nested. If the client hangs in its work, its leases are watched until its context ends, because
 // their watchdogs go on too.
-func (s *session) within(h *hold, do func() error) (err error) {
-	s.held = append(s.held, h)
-	s.watchLoss(h)
+func (h *hold) within(do func() error) (err error) {
+	h.held = append(h.held, h)
+	h.watchLoss()
 	defer func() {
-		if werr := s.endWatch(h); err == nil {
+		if werr := h.endWatch(); err == nil {
 			err = werr
 		}
-		if s.hung {
-			s.watchLoss(h)
+		if h.hung {
+			h.watchLoss()
 		}
-		s.held = s.held[:len(s.held)-1]
+		h.held = h.held[:len(h.held)-1]
 	}()
 	return do()
 }
@@ -41,19 +41,19 @@ func (s *session) within(h *hold, do func() error) (err error) {
 // watchLoss starts a watch that records the loss of h's lease. The watch runs until endWatch is
 // called or the client's context ends. There is no watch if the lock never reports a loss, or if
 // the client ignores such reports or knows of the loss already.
-func (s *session) watchLoss(h *hold) {
-	lost := s.lostC(h)
+func (h *hold) watchLoss() {
+	lost := h.lostC()
 	if lost == nil {
 		return
 	}
-	ctx, stop := context.WithCancel(s.ctx)
+	ctx, stop := context.WithCancel(h.ctx)
 	w := &lossWatch{stop: stop, noticed: make(chan struct{}), ended: make(chan struct{})}
 	h.watch = w
-	turn := time.Duration(len(s.held))
-	if s.hung {
+	turn := time.Duration(len(h.held))
+	if h.hung {
 		turn--
 	}
-	s.watches.Go(func() {
+	h.watches.Go(func() {
 		defer close(w.ended)
 		select {
 		case <-lost:
@@ -63,8 +63,8 @@ func (s *session) watchLoss(h *hold) {
 		// A holder that can act at this instant goes first, unless the holder hangs: the holder may
 		// be about to notice the loss, or to release. If several leases are lost at one instant,
 		// their losses are recorded in the order of the holds, the outermost first.
-		if s.client.Awake(ctx) == nil && testbed.Sleep(ctx, turn) == nil {
-			w.err = s.notice(h, w)
+		if h.client.Awake(ctx) == nil && testbed.Sleep(ctx, turn) == nil {
+			w.err = h.notice(w)
 		}
 	})
 }
@@ -72,19 +72,19 @@ func (s *session) watchLoss(h *hold) {
 // notice records the loss for the watch of h, unless the client knows of it already. A lease whose
 // deadline has passed is already over for its client: the client sees this at its next look, unless
 // it extends the lease first. A client that hangs never looks, so notice records its loss.
-func (s *session) notice(h *hold, w *lossWatch) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h.lost || !s.hung && s.expired(h.lease) {
+func (h *hold) notice(w *lossWatch) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lost || !h.hung && h.expired(h.lease) {
 		return nil
 	}
 	close(w.noticed)
-	_, err := s.Rec.Event(s.op(history.FLost, *h))
+	_, err := h.Rec.Event(h.op(history.FLost))
 	return err
 }
 
 // endWatch ends the watch of h's lease, if it has one.
-func (s *session) endWatch(h *hold) error {
+func (h *hold) endWatch() error {
 	w := h.watch
 	if w == nil {
 		return nil
@@ -110,8 +110,8 @@ func (h *hold) isLost() bool {
 
 // lostC returns the channel that tells the client that the hold's lease is lost; nil if the lock never
 // reports a loss, or if the client ignores such reports or knows of the loss already.
-func (s *session) lostC(h *hold) <-chan struct{} {
-	if s.Opts.Trusting || h.isLost() {
+func (h *hold) lostC() <-chan struct{} {
+	if h.Opts.Trusting || h.isLost() {
 		return nil
 	}
 	return h.lease.Lost()
@@ -119,21 +119,21 @@ func (s *session) lostC(h *hold) <-chan struct{} {
 
 // told records the reported loss of the lease as soon as the client can notice it: not while the
 // client is frozen.
-func (s *session) told(h *hold) error {
-	if err := s.client.Awake(s.ctx); err != nil {
+func (h *hold) told() error {
+	if err := h.client.Awake(h.ctx); err != nil {
 		return err
 	}
-	return s.lose(h)
+	return h.lose()
 }
 
 // lose records that the holder knows of the end of its lease, once for each hold.
-func (s *session) lose(h *hold) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (h *hold) lose() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.isLost() {
 		return nil
 	}
 	h.lost = true
-	_, err := s.Rec.Event(s.op(history.FLost, *h))
+	_, err := h.Rec.Event(h.op(history.FLost))
 	return err
 }

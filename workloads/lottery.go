@@ -50,37 +50,31 @@ func (s *session) stagger() time.Duration {
 	return time.Duration(s.id+1)*10*time.Microsecond + time.Duration(2*s.id+1)%places
 }
 
+// lotterySection makes the draw of this round, or finishes it if it was interrupted. It does nothing if this
+// draw is finished or a later one has begun.
 func lotterySection(s *session, lock string) error {
 	round := int64(s.Env.Now()/drawEvery(s.Opts)) + 1
-	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(h *hold) error { return s.draw(h, round) })
-}
-
-// draw makes the draw of this round, or finishes it if it was interrupted. It does nothing if this draw
-// is finished or a later one has begun.
-func (s *session) draw(h *hold, round int64) error {
-	var last []int64
-	err := s.touch(h, testbed.StepRead, func() (err error) {
-		last, err = s.read(h)
-		return err
+	return s.hold(lock).critical(true, func(h *hold) error {
+		last, err := h.values()
+		if err != nil || last == nil || last[0] > round {
+			return err
+		}
+		drawn := int64(0)
+		if last[0] == round {
+			drawn = last[1]
+		}
+		return h.drawOn(round, drawn)
 	})
-	if err != nil || last == nil || last[0] > round {
-		return err
-	}
-	drawn := int64(0)
-	if last[0] == round {
-		drawn = last[1]
-	}
-	return s.drawOn(h, round, drawn)
 }
 
 // drawOn draws the remaining winners of this round, after the given number. It stops when the
 // client knows that its lease is lost.
-func (s *session) drawOn(h *hold, round, drawn int64) error {
+func (h *hold) drawOn(round, drawn int64) error {
 	for ; drawn < winners && !h.isLost(); drawn++ {
-		if err := s.work(h, winners); err != nil {
+		if err := h.work(winners); err != nil {
 			return err
 		}
-		if err := s.touch(h, testbed.StepTouch, func() error { return s.lateWrite(h, round, drawn+1) }); err != nil {
+		if err := h.touch(testbed.StepTouch, func() error { return h.lateWrite(round, drawn+1) }); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func lateTimers(s *Section, o Options, own float64) {
 
 func lotteryUnmarkedSection(s *session, lock string) error {
 	round := int64(s.Env.Now()/drawEvery(s.Opts)) + 1
-	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enterOnce, func(h *hold) error {
-		return s.drawOn(h, round, 0)
+	return s.hold(lock).critical(true, func(h *hold) error {
+		return h.drawOn(round, 0)
 	})
 }

@@ -12,30 +12,33 @@ var mutex = Workload{
 	Doc:      "read-modify-write of a counter in two steps under the lock",
 	Standard: true,
 	Suits:    func(c history.Claims) bool { return !c.ReadWrite },
-	section:  mutexSection,
+	body:     incrementOnce,
 	values:   1,
 }
 
-func mutexSection(s *session, lock string) error {
-	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, func(h *hold) error { return s.increment(h, 1) })
+func incrementOnce(h *hold) error { return h.increment(1) }
+
+// values reads the registers in step read; nil if the holder may not read them.
+func (h *hold) values() (values []int64, err error) {
+	err = h.touch(testbed.StepRead, func() (err error) {
+		values, err = h.read()
+		return err
+	})
+	return values, err
 }
 
 // increment adds one to the first register: it reads, does one of the section's equal parts of
 // work, and writes.
-func (s *session) increment(h *hold, parts int) error {
-	var values []int64
-	err := s.touch(h, testbed.StepRead, func() (err error) {
-		values, err = s.read(h)
-		return err
-	})
+func (h *hold) increment(parts int) error {
+	values, err := h.values()
 	if err != nil {
 		return err
 	}
-	if err := s.work(h, parts); err != nil {
+	if err := h.work(parts); err != nil {
 		return err
 	}
 	if values == nil {
 		return nil
 	}
-	return s.touch(h, testbed.StepTouch, func() error { return s.lateWrite(h, values[0]+1) })
+	return h.touch(testbed.StepTouch, func() error { return h.lateWrite(values[0] + 1) })
 }

@@ -34,43 +34,43 @@ func readWriteSection(s *session, lock string) error {
 	if !ok {
 		return fmt.Errorf("recipe %s claims to be a read-write lock but has no Read and Write", s.Claims.Lock)
 	}
-	h := hold{lock: lock, mode: history.Write, handle: rw.Write()}
+	h := &hold{session: s, lock: lock, mode: history.Write, handle: rw.Write()}
 	body := writeBoth
 	if s.current.Mode == history.Read {
 		h.mode, h.handle, body = history.Read, rw.Read(), readTwice
 	}
-	return s.critical(h, s.enter, func(h *hold) error { return body(s, h) })
+	return h.critical(false, body)
 }
 
-func readTwice(s *session, h *hold) error {
+func readTwice(h *hold) error {
 	look := func() error {
-		_, err := s.read(h)
+		_, err := h.read()
 		return err
 	}
-	if err := s.touch(h, testbed.StepRead, look); err != nil {
+	if err := h.touch(testbed.StepRead, look); err != nil {
 		return err
 	}
-	if err := s.work(h, 1); err != nil {
+	if err := h.work(1); err != nil {
 		return err
 	}
-	return s.touch(h, testbed.StepTouch, look)
+	return h.touch(testbed.StepTouch, look)
 }
 
-func writeBoth(s *session, h *hold) error {
+func writeBoth(h *hold) error {
 	var next int64
-	err := s.touch(h, testbed.StepRead, func() error {
-		values, err := s.read(h)
+	err := h.touch(testbed.StepRead, func() error {
+		values, err := h.read()
 		if err != nil || values == nil {
 			return err
 		}
 		next = values[0] + 1
-		return s.write(h, next, values[1])
+		return h.write(next, values[1])
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.work(h, 1); err != nil {
+	if err := h.work(1); err != nil {
 		return err
 	}
-	return s.touch(h, testbed.StepTouch, func() error { return s.lateWrite(h, next, next) })
+	return h.touch(testbed.StepTouch, func() error { return h.lateWrite(next, next) })
 }

@@ -31,25 +31,25 @@ func reentrantChoice(s *Section, _ Options, own float64) {
 }
 
 func reentrantSection(s *session, lock string) error {
-	outer := hold{lock: lock, handle: s.handles[lock]}
-	ok, err := s.enter(&outer)
+	outer := s.hold(lock)
+	ok, err := outer.enter()
 	if err != nil || !ok {
 		return err
 	}
-	return s.within(&outer, func() error { return s.nest(&outer) })
+	return outer.within(outer.nest)
 }
 
 // nest re-enters the lock, works, and releases the lock as often as it was acquired.
-func (s *session) nest(outer *hold) error {
-	var inner []hold
-	for range s.current.Depth - 1 {
-		if err := s.begin(outer); err != nil {
+func (outer *hold) nest() error {
+	var inner []*hold
+	for range outer.current.Depth - 1 {
+		if err := outer.begin(); err != nil {
 			return err
 		}
-		if err := s.sleep(s.Opts.Hold / 4); err != nil {
+		if err := outer.sleep(outer.Opts.Hold / 4); err != nil {
 			return err
 		}
-		again, ok, err := s.reenter(outer)
+		again, ok, err := outer.reenter()
 		if err != nil {
 			return err
 		}
@@ -58,53 +58,52 @@ func (s *session) nest(outer *hold) error {
 		}
 		inner = append(inner, again)
 	}
-	if err := s.begin(outer); err != nil {
+	if err := outer.begin(); err != nil {
 		return err
 	}
-	if !s.current.Outer {
-		if err := s.increment(outer, 1); err != nil {
+	if !outer.current.Outer {
+		if err := outer.increment(1); err != nil {
 			return err
 		}
 	}
-	sure, err := s.leaveInner(inner)
+	sure, err := outer.leaveInner(inner)
 	if err != nil {
 		return err
 	}
-	if s.current.Outer && sure {
-		if err := s.increment(outer, 1); err != nil {
+	if outer.current.Outer && sure {
+		if err := outer.increment(1); err != nil {
 			return err
 		}
 	}
-	return s.leave(outer)
+	return outer.leave()
 }
 
 // leaveInner makes the inner releases, the last first. sure is false if one was refused or had an unknown
 // outcome: the client cannot count on the outer hold then.
-func (s *session) leaveInner(inner []hold) (sure bool, err error) {
+func (outer *hold) leaveInner(inner []*hold) (sure bool, err error) {
 	sure = true
 	for _, h := range slices.Backward(inner) {
-		t, err := s.release(&h)
-		if err != nil {
+		if err := h.leave(); err != nil {
 			return false, err
 		}
-		sure = sure && t == history.OK
+		sure = sure && h.left
 	}
 	return sure, nil
 }
 
 // reenter acquires a lock that the client already holds: by one attempt, and by a second attempt
 // if the outcome of the first is unknown. A refusal tells the holder that its lease is lost.
-func (s *session) reenter(outer *hold) (inner hold, ok bool, err error) {
-	inner = hold{lock: outer.lock, handle: outer.handle}
+func (outer *hold) reenter() (inner *hold, ok bool, err error) {
+	inner = outer.hold(outer.lock)
 	for range 2 {
-		_, lerr := s.attempt(s.ctx, &inner, s.try(&inner))
+		_, lerr := inner.attempt(inner.ctx, inner.try())
 		if t, _, _ := outcome(lerr); t == history.Fail || errors.Is(lerr, locks.ErrBusy) {
 			if outer.isLost() {
 				return inner, false, nil
 			}
-			return inner, false, s.lose(outer)
+			return inner, false, outer.lose()
 		}
-		if ok, err := s.entry(lerr); ok || err != nil {
+		if ok, err := outer.entry(lerr); ok || err != nil {
 			return inner, ok, err
 		}
 	}

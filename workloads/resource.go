@@ -81,25 +81,25 @@ func (r *resource) admits(fence int64) bool {
 
 // read reads the guarded resource and records the operation. It returns nil if the resource
 // refuses; the client then knows that its lease ended.
-func (s *session) read(h *hold) ([]int64, error) {
-	return s.use(h, history.FRead, nil, s.resources[h.lock].read)
+func (h *hold) read() ([]int64, error) {
+	return h.use(history.FRead, nil, h.resources[h.lock].read)
 }
 
 // write writes the guarded resource and records the operation with the resulting values. If the
 // resource refuses, the client knows that its lease ended.
-func (s *session) write(h *hold, values ...int64) error {
-	_, err := s.use(h, history.FWrite, values, func(fence int64) answer {
-		return s.resources[h.lock].write(fence, values)
+func (h *hold) write(values ...int64) error {
+	_, err := h.use(history.FWrite, values, func(fence int64) answer {
+		return h.resources[h.lock].write(fence, values)
 	})
 	return err
 }
 
 // use performs an operation on the resource and records it. After a refusal it also records the
 // loss of the lease, which even a trusting client notices.
-func (s *session) use(h *hold, f string, values []int64, do func(fence int64) answer) ([]int64, error) {
-	op := s.op(f, *h)
+func (h *hold) use(f string, values []int64, do func(fence int64) answer) ([]int64, error) {
+	op := h.op(f)
 	op.Value = values
-	op, err := s.Rec.Invoke(op)
+	op, err := h.Rec.Invoke(op)
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +108,11 @@ func (s *session) use(h *hold, f string, values []int64, do func(fence int64) an
 	if answer.stale {
 		op.Type, op.Reason = history.Fail, history.Stale
 	}
-	if _, err := s.Rec.Complete(op); err != nil {
+	if _, err := h.Rec.Complete(op); err != nil {
 		return nil, err
 	}
 	if answer.stale {
-		return nil, s.lose(h)
+		return nil, h.lose()
 	}
 	return op.Value, nil
 }

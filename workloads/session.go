@@ -161,7 +161,7 @@ func (s *session) live() error {
 			}
 			continue
 		}
-		if err := s.workload.section(s, lockName(s.current.Lock)); err != nil {
+		if err := s.section(lockName(s.current.Lock)); err != nil {
 			return err
 		}
 		if err := s.rest(); err != nil {
@@ -206,7 +206,7 @@ func (s *session) comeBack(healed time.Duration) error {
 		for s.entered = 0; s.entered <= healed; {
 			s.current = s.workload.Decide(s.Opts, s.id, s.begun)
 			s.begun++
-			err := s.workload.section(s, lockName(k))
+			err := s.section(lockName(k))
 			if errors.Is(err, errGiveUp) {
 				break // this lock is blocked; the client still tries the others
 			}
@@ -222,6 +222,19 @@ func (s *session) comeBack(healed time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// section runs the current critical section on the named lock.
+func (s *session) section(lock string) error {
+	if s.workload.section != nil {
+		return s.workload.section(s, lock)
+	}
+	return s.hold(lock).critical(s.workload.once, s.workload.body)
+}
+
+// hold returns a hold on the named lock, which the client has yet to acquire.
+func (s *session) hold(lock string) *hold {
+	return &hold{session: s, lock: lock, handle: s.handles[lock]}
 }
 
 // rest pauses between two critical sections: for the section's Rest, unless the workload has

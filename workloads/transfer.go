@@ -23,11 +23,9 @@ func transferSection(s *session, lock string) error {
 	if !both {
 		return balanceSection(s, lock)
 	}
-	return s.critical(hold{lock: first, handle: s.handles[first]}, s.enter, func(out *hold) error {
+	return s.hold(first).critical(false, func(out *hold) error {
 		s.current.Patience = s.Opts.TTL/3 + offBeat
-		return s.critical(hold{lock: second, handle: s.handles[second]}, s.enter, func(in *hold) error {
-			return s.move(out, in)
-		})
+		return s.hold(second).critical(false, out.moveTo)
 	})
 }
 
@@ -44,45 +42,36 @@ func (s *session) pair() (first, second string, both bool) {
 
 // balanceSection writes an account's balance back unchanged.
 func balanceSection(s *session, lock string) error {
-	return s.critical(hold{lock: lock, handle: s.handles[lock]}, s.enter, func(h *hold) error {
-		values, err := s.balance(h)
+	return s.hold(lock).critical(false, func(h *hold) error {
+		values, err := h.values()
 		if err != nil || values == nil {
 			return err
 		}
-		return s.touch(h, testbed.StepTouch, func() error { return s.write(h, values[0]) })
+		return h.touch(testbed.StepTouch, func() error { return h.write(values[0]) })
 	})
 }
 
-// balance returns an account's balance as a slice of one value; nil if the holder may not read it.
-func (s *session) balance(h *hold) (values []int64, err error) {
-	err = s.touch(h, testbed.StepRead, func() (err error) {
-		values, err = s.read(h)
-		return err
-	})
-	return values, err
-}
-
-// move moves a unit, unless either lease has ended by then. A client that knows that it may not
+// moveTo moves a unit from one account to another, unless either lease has ended by then. A client that knows that it may not
 // write one half does not write the other half.
-func (s *session) move(out, in *hold) error {
-	had, err := s.balance(out)
+func (out *hold) moveTo(in *hold) error {
+	had, err := out.values()
 	if err != nil || had == nil {
 		return err
 	}
-	has, err := s.balance(in)
+	has, err := in.values()
 	if err != nil || has == nil {
 		return err
 	}
-	if err := s.work(in, 1); err != nil {
+	if err := in.work(1); err != nil {
 		return err
 	}
-	if may, err := s.look(out); err != nil || !may {
+	if may, err := out.look(); err != nil || !may {
 		return err
 	}
-	return s.touch(in, testbed.StepTouch, func() error {
-		if err := s.write(out, had[0]-1); err != nil || out.isLost() {
+	return in.touch(testbed.StepTouch, func() error {
+		if err := out.write(had[0] - 1); err != nil || out.isLost() {
 			return err
 		}
-		return s.write(in, has[0]+1)
+		return in.write(has[0] + 1)
 	})
 }

@@ -37,15 +37,15 @@ const (
 func twoLocksSection(s *session, lock string) error {
 	first, second, both := s.pair()
 	if !both {
-		return mutexSection(s, lock)
+		return s.hold(lock).critical(false, incrementOnce)
 	}
-	return s.critical(hold{lock: first, handle: s.handles[first]}, s.enter, func(outer *hold) error {
-		err := s.critical(hold{lock: second, handle: s.handles[second]}, s.enter, func(inner *hold) error {
-			return s.increment(inner, underBoth)
+	return s.hold(first).critical(false, func(outer *hold) error {
+		err := s.hold(second).critical(false, func(inner *hold) error {
+			return inner.increment(underBoth)
 		})
 		if err != nil {
 			return err
 		}
-		return s.increment(outer, 1)
+		return outer.increment(1)
 	})
 }

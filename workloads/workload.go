@@ -67,8 +67,12 @@ type Workload struct {
 	// choose makes the decisions that only this workload needs; nil = none. own is a random number
 	// from 0 to 1.
 	choose func(s *Section, o Options, own float64)
+	// body is what the holder does, from the grant to the release. once: the client makes one attempt
+	// to acquire the lock, instead of waiting for it.
+	body func(*hold) error
+	once bool
 	// section runs the session's current critical section on the named lock, from the first
-	// acquire to the last release.
+	// acquire to the last release; nil = it acquires the lock, runs body and releases the lock.
 	section func(*session, string) error
 	// pause converts a client's rest to its actual pause; nil = the rest itself.
 	pause func(s *session, rest time.Duration) time.Duration
