@@ -6,14 +6,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/anishathalye/porcupine"
-
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// MaxOperations is the greatest number of operations on one lock that porcupine judges as a
-// second opinion: its memory grows with the square of this number.
-const MaxOperations = 20_000
+// Answer states whether some order of the operations is legal on the model.
+type Answer string
+
+// The answers, spelt as porcupine spells them.
+const (
+	Legal     Answer = "Ok"
+	Illegal   Answer = "Illegal"
+	Undecided Answer = "Unknown" // not known, mostly because the time ran out
+)
 
 // longConflict bounds the search for the minimal conflict among more than MaxOperations
 // operations, since the user waits for the verdict.
@@ -76,7 +80,8 @@ type Conflict struct {
 // at any time after its call, or never. The operations of a lock must be in order of
 // invocation.
 //
-// Two methods decide, and they share nothing but the specification of the lock:
+// Two methods decide. They share the specification of the lock, and what an operation needs of those that may
+// have happened (see states.go):
 //
 //   - The frontier goes through the history in order of time. It follows one possible state as far as that
 //     goes, then all that are possible at each point. This takes O(n log n) time if one state suffices: always
@@ -108,18 +113,17 @@ func Check(ctx context.Context, m Model, byLock map[string][]Operation, limit ti
 		if len(recorded[results[i].Lock]) > MaxOperations {
 			share = min(share, longConflict)
 		}
-		c := search{ctx: ctx, spec: s, first: []held{{}}, end: time.Now().Add(share)}.conflict(recorded[results[i].Lock])
-		results[i].Conflict = c.result(s)
+		results[i].Conflict = search{ctx: ctx, spec: s, first: []held{{}}, end: time.Now().Add(share)}.conflict(recorded[results[i].Lock])
 	}
 	return results
 }
 
 // recording is an operation in the form in which a specification judges it.
 type recording struct {
-	modelOp
-	place       int // place among the operations of its lock
-	client      int
-	call, reply int // see Operation
+	lot
+	place  int // place among the operations of its lock
+	client int
+	call   int // see Operation
 }
 
 // read converts the operations on a lock, keeping only the owners, modes and fences that
@@ -128,10 +132,8 @@ func (s spec) read(ops []Operation) []recording {
 	all := make([]recording, len(ops))
 	took := map[int]history.Mode{} // the mode with which a client last acquired the lock
 	for i, o := range ops {
-		op := recording{place: i, client: o.Client, call: o.Call, reply: o.Reply}
-		op.perhaps = o.Perhaps
-		op.action = action{release: o.Release}
-		if !s.anyone {
+		op := recording{place: i, client: o.Client, call: o.Call}
+		if op.due, op.release = o.Reply, o.Release; !s.anyone {
 			op.owner = o.Client
 		}
 		if s.modes {
@@ -148,15 +150,17 @@ func (s spec) read(ops []Operation) []recording {
 				op.fence = max(o.Fence, -1) // all negative fences are as illegal as -1
 			}
 		}
-		all[i] = op.asModelled(s)
+		if o.Perhaps {
+			op = op.perhaps(s)
+		}
+		all[i] = op
 	}
 	return all
 }
 
-// asModelled replaces a missing fence by anyFence if the acquire has an unknown outcome and
-// no client learnt its fence.
-func (op recording) asModelled(s spec) recording {
-	if op.perhaps && !op.release && s.fenced && op.fence == 0 {
+// perhaps returns the operation with an unknown outcome. A fence that no client learnt becomes anyFence.
+func (op recording) perhaps(s spec) recording {
+	if op.due = never; !op.release && s.fenced && op.fence == 0 {
 		op.fence = anyFence
 	}
 	return op
@@ -186,29 +190,15 @@ func (s search) twice(all []recording) Result {
 		return Result{Answer: Undecided, Doubt: NoTime}
 	case frontier == Undecided:
 		return Result{Answer: second}
-	case second == Undecided:
-		return Result{Answer: frontier, Alone: true}
-	case frontier != second:
+	case second != Undecided && frontier != second:
 		return Result{Answer: Undecided, Doubt: Disagree}
 	}
-	return Result{Answer: frontier}
+	return Result{Answer: frontier, Alone: second == Undecided}
 }
 
-// askFrontier calls advance with the search's initial states and time limit. failed is an index in all.
-func (s search) askFrontier(all []recording) (answer Answer, failed int) {
+// askFrontier calls advance with the search's initial states and time limit.
+func (s search) askFrontier(all []recording) (answer Answer, failed recording) {
 	return advance(s.ctx, s.end, s.spec, s.first, all)
-}
-
-// decide returns porcupine's answer. If anybody may release, it first tries the rule that only owners
-// may: this decides faster, and a history that is legal under this rule is also legal without it.
-func (s search) decide(all []recording) Answer {
-	if s.spec.anyone && len(s.first) == 1 {
-		strict := s.strict(time.Now().Add(time.Until(s.end) / 2))
-		if strict.askPorcupine(owning(all)) == Legal {
-			return Legal
-		}
-	}
-	return s.askPorcupine(all)
 }
 
 // strict returns the search under the rule that only owners may release.
@@ -217,45 +207,29 @@ func (s search) strict(end time.Time) search {
 	return s
 }
 
-// owning returns copies of the operations with their real owners.
-func owning(all []recording) []recording {
-	all = slices.Clone(all)
-	for i := range all {
-		all[i].owner = all[i].client
-	}
-	return all
-}
-
 func (s search) inTime() bool { return s.ctx.Err() == nil && time.Now().Before(s.end) }
 
-func (s search) askPorcupine(all []recording) Answer {
-	left := time.Until(s.end)
-	if !s.inTime() {
-		return Undecided
+// endOf returns the end of the time limit or the deadline of ctx, whichever is earlier.
+func endOf(ctx context.Context, limit time.Duration) time.Time {
+	end := time.Now().Add(limit)
+	if d, ok := ctx.Deadline(); ok && d.Before(end) {
+		return d
 	}
-	ops := make([]porcupine.Operation, len(all))
-	for i, op := range all {
-		ops[i] = porcupine.Operation{ClientId: op.client, Input: op.modelOp, Call: int64(op.call), Return: int64(op.reply)}
-		if op.perhaps {
-			ops[i].Return = ops[i].Call
-		}
-	}
-	answer := Answer(porcupine.CheckOperationsTimeout(s.stoppable(s.spec.perhapsModel(s.first)), ops, left))
-	if answer == Illegal && s.ctx.Err() != nil {
-		return Undecided
-	}
-	return answer
+	return end
 }
 
-// stoppable returns a model in which no operation is legal once ctx has ended, so that porcupine returns
-// at once. Nothing else stops porcupine before its time limit.
-func (s search) stoppable(m porcupine.Model) porcupine.Model {
-	step := m.Step
-	m.Step = func(state, input, output any) (bool, any) {
-		if s.ctx.Err() != nil {
-			return false, state
+// clockEvery is the number of calls of a stopper's function per reading of the clock.
+const clockEvery = 16
+
+// stopper returns a function that reports whether ctx is done or the end has passed. The
+// function checks this at the first call and then at every clockEvery'th call.
+func stopper(ctx context.Context, end time.Time) func() bool {
+	calls, over := 0, false
+	return func() bool {
+		if calls%clockEvery == 0 {
+			over = over || ctx.Err() != nil || !time.Now().Before(end)
 		}
-		return step(state, input, output)
+		calls++
+		return over
 	}
-	return m
 }

@@ -29,49 +29,29 @@ const mostTold = 8
 // anybody may release, the conflict of a long history often contains most of the history.
 const mostCertain = 256
 
-// clash is a set of operations that cannot all have happened.
-type clash struct {
-	ops     []recording // in order of invocation
-	last    recording   // the operation whose reply made them conflict
-	first   []held      // the lock's possible states before ops; nil for the initial state
-	minimal bool        // false if the time ran out
-	strict  bool        // a conflict only under the stricter rules: see Conflict.OwnersOnly
-}
-
-func (c clash) result(s spec) *Conflict {
-	conflict := &Conflict{Last: c.last.place, Minimal: c.minimal, OwnersOnly: c.strict, Anyone: s.anyone && !c.strict}
-	for _, op := range c.ops {
-		conflict.Operations = append(conflict.Operations, op.place)
-	}
-	return conflict
-}
-
-// conflict finds a clash in operations that are not linearizable.
-func (s search) conflict(all []recording) clash {
+// conflict finds a conflict in operations that are not linearizable.
+func (s search) conflict(all []recording) *Conflict {
 	last := s.firstIllegal(all)
-	strict := func(end time.Time) (c clash) {
-		s := s.strict(end)
-		c = s.smallest(s.until(owning(all), last.reply), last)
-		c.strict = true
+	if !s.spec.anyone {
+		return s.smallest(all, last)
+	}
+	half, long := s, len(all) > mostCertain
+	half.end = time.Now().Add(time.Until(s.end) / 2)
+	c, strict := &Conflict{}, s.strict(s.end)
+	if long {
+		strict.end = half.end
+	} else if c = half.smallest(all, last); c.Minimal && len(c.Operations) <= mostTold {
+		c.Anyone = true
 		return c
 	}
-	if !s.spec.anyone {
-		return s.smallest(s.until(all, last.reply), last)
+	if own := strict.smallest(owning(all), last); own.Minimal {
+		own.OwnersOnly = true
+		return own
 	}
-	half := time.Now().Add(time.Until(s.end) / 2)
-	if len(all) > mostCertain {
-		if c := strict(half); c.minimal {
-			return c
-		}
+	if long {
+		c = s.smallest(all, last)
 	}
-	first := s
-	first.end = half
-	c := first.smallest(s.until(all, last.reply), last)
-	if !c.minimal || len(c.ops) > mostTold {
-		if owners := strict(s.end); owners.minimal {
-			return owners
-		}
-	}
+	c.Anyone = true
 	return c
 }
 
@@ -79,47 +59,50 @@ func (s search) conflict(all []recording) clash {
 func (s search) firstIllegal(all []recording) recording {
 	from := -1
 	if answer, failed := s.askFrontier(all); answer == Illegal {
-		if from = all[failed].reply; s.violated(s.until(all, from)) {
-			return all[failed]
+		if from = failed.due; s.violated(s.until(all, from)) {
+			return failed
 		}
 		// The history up to this reply is legal after all, so that a later reply made it illegal.
 		// The frontier found it illegal only because it already knew fences of later replies.
 	}
 	var replied []recording
 	for _, op := range all {
-		if !op.perhaps && op.reply > from {
+		if op.due != never && op.due > from {
 			replied = append(replied, op)
 		}
 	}
-	slices.SortFunc(replied, func(a, b recording) int { return a.reply - b.reply })
+	slices.SortFunc(replied, func(a, b recording) int { return a.due - b.due })
 	// The history up to the last reply is known to be illegal, so that the search need not check it.
-	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].reply)) })
+	n := sort.Search(len(replied)-1, func(i int) bool { return s.violated(s.until(all, replied[i].due)) })
 	return replied[n]
 }
 
-// smallest reduces operations to a minimal conflict. last is the operation whose reply
-// shows that they are illegal.
-func (s search) smallest(ops []recording, last recording) clash {
-	c := clash{last: last}
+// smallest reduces the operations up to the reply of last, which shows that they are illegal, to a minimal
+// conflict.
+func (s search) smallest(all []recording, last recording) *Conflict {
+	c := &Conflict{Last: last.place}
+	ops := s.until(all, last.due)
 	if w, from := s.window(ops); w != nil {
-		ops, s.first, c.first = w, from, from
+		ops, s.first = w, from
 	}
-	for from := 0; from < len(ops); from++ {
-		if rest := s.sparing(ops, from, last); s.violated(rest) {
-			// The operations in c.ops and the last operation suffice for a conflict.
-			if !slices.ContainsFunc(c.ops, func(op recording) bool { return op.place == last.place }) {
-				c.ops = append(c.ops, last)
+	for from := 0; from < len(ops) && s.inTime(); from++ {
+		if s.violated(s.spared(ops, func(i int) bool { return i >= from && ops[i].place != last.place })) {
+			// The operations in c and the last operation suffice for a conflict.
+			if !slices.Contains(c.Operations, last.place) {
+				c.Operations = append(c.Operations, last.place)
 			}
 			break
 		}
-		spare := sort.Search(len(ops)-from, func(n int) bool { return !s.violated(s.spared(ops, from, from+n+1)) })
-		ops = s.spared(ops, from, from+spare)
-		if from += spare; from < len(ops) && !ops[from].perhaps {
-			c.ops = append(c.ops, ops[from])
+		to := from + sort.Search(len(ops)-from, func(n int) bool {
+			return !s.violated(s.spared(ops, func(i int) bool { return i >= from && i <= from+n }))
+		})
+		ops = s.spared(ops, func(i int) bool { return i >= from && i < to })
+		if from = to; from < len(ops) && ops[from].due != never {
+			c.Operations = append(c.Operations, ops[from].place)
 		}
 	}
-	if c.minimal = s.inTime(); !c.minimal {
-		c.ops = []recording{c.last}
+	if c.Minimal = s.inTime(); !c.Minimal {
+		c.Operations = []int{last.place}
 	}
 	return c
 }
@@ -159,7 +142,7 @@ func since(all []recording, i int, s search) []recording {
 	var kept []recording
 	for at, op := range all {
 		switch {
-		case at < i && !op.perhaps && op.reply < all[i].call:
+		case at < i && op.due < all[i].call:
 			continue
 		case at < i:
 			op = s.spare(op)
@@ -200,7 +183,7 @@ func (s search) until(all []recording, last int) []recording {
 		if op.call > last {
 			break
 		}
-		if op.reply > last {
+		if op.due > last {
 			op = s.spare(op)
 		}
 		kept = append(kept, op)
@@ -208,21 +191,11 @@ func (s search) until(all []recording, last int) []recording {
 	return kept
 }
 
-// spared returns a copy of the operations in which each of all[from:to] only perhaps happened.
-func (s search) spared(all []recording, from, to int) []recording {
+// spared returns a copy of the operations in which those at the given places only perhaps happened.
+func (s search) spared(all []recording, at func(i int) bool) []recording {
 	all = slices.Clone(all)
-	for i := from; i < to; i++ {
-		all[i] = s.spare(all[i])
-	}
-	return all
-}
-
-// sparing returns a copy of the operations in which each of all[from:], except the operation last,
-// only perhaps happened.
-func (s search) sparing(all []recording, from int, last recording) []recording {
-	all = slices.Clone(all)
-	for i := from; i < len(all); i++ {
-		if all[i].place != last.place {
+	for i := range all {
+		if at(i) {
 			all[i] = s.spare(all[i])
 		}
 	}
@@ -231,10 +204,9 @@ func (s search) sparing(all []recording, from int, last recording) []recording {
 
 // spare turns an operation that happened into one that perhaps happened.
 func (s search) spare(op recording) recording {
-	if op.perhaps {
+	if op.due == never {
 		return op
 	}
-	op.perhaps, op.reply = true, -1
 	op.fence = 0
-	return op.asModelled(s.spec)
+	return op.perhaps(s.spec)
 }

@@ -3,363 +3,241 @@ package linear
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
 
 // How operations are judged in time that grows with their number.
 //
-// The frontier goes through the entries of a history in order of time. It keeps every
-// situation that the lock can be in: the lock's state, and the operations that took effect
-// before their replies. An invocation makes an operation available. At a reply the
-// operation must have taken effect. So a situation in which the operation has not taken effect is
-// replaced by the situations in which it takes effect now, perhaps after other available
-// operations. If no situation is left, no order of the operations is legal.
+// The frontier goes through the entries of a history in order of time. It keeps every possible state. An
+// invocation puts the operation in the pool. At its reply, an operation that is still there takes effect, after
+// those that it needs. If this is possible in no state, no order of the operations is legal.
 //
-// It would be right to try every sequence of available operations before each reply, but
-// the number of sequences is exponential. Most of them need not be tried:
+// If each client has one process and no operation has an unknown outcome, one state is possible at a
+// time, and the time is O(n log n). Such a history of a lock that admits one owner is legal if and only if no
+// two spans, each from an acquire's ok to its release's invocation, overlap: an acquire takes effect at its
+// reply, and a release as soon after its invocation as another acquire needs it.
 //
-//   - An operation that the replying operation does not need can take effect later. An acquire
-//     needs only the releases of the owners in its way: its legality depends on others' holds,
-//     and fewer holds never hinder it. A release needs only its owner's acquire.
-//   - The exception is a section: an acquire and a release of one owner, both available. A section
-//     may have to come before the replying acquire, since this acquire may keep the lock for ever. A
-//     section need not come before a replying release, unless the acquire that the release needs gets
-//     a greater fence than the section. The frontier tries these sections. They occur only with
-//     operations of unknown outcome, or with clients that run several processes.
-//   - The owner of a reentrant lock gets its old fence again only if it still holds the lock. So if the
-//     lock has fences, the frontier also tries the replying owner's other acquires before the reply.
-//   - If any of several releases makes way for an acquire, the frontier takes the one that replies
-//     first: the other releases, even those of unknown outcome, can take effect later in its stead. This
-//     argument covers owners with no other available operation. For other owners, the frontier tries
-//     every release.
-//   - If anybody may release, all acquires are alike, and so are all releases. Then no section
-//     has to come early: in any legal order, the replying operation can change places with the
-//     first operation of its kind.
-//
-// If each client has one process and no operation has an unknown outcome, there is one
-// situation at a time, and the time is O(n log n). Such a history of a lock that admits one owner is legal
-// if and only if no two spans, each from an acquire's ok to its release's invocation, overlap: an acquire
-// takes effect at its reply, and a release as soon after its invocation as another acquire needs it.
+// Otherwise the pool may have both an acquire and a release of one owner. This section may have to come before
+// an acquire that replies and then keeps the lock for ever. It need not come before a release, unless the acquire
+// that the release needs gets a greater fence than the section. It need not come at all if neither operation
+// replies, or if anybody may release: then in any legal order the replying operation can change places
+// with the first one of its kind. Both outcomes are tried.
 
-// mostSituations is the greatest number of situations that are kept. If there are more, the
-// answer is Undecided.
-const mostSituations = 512
+// mostStates is the greatest number of possible states that are kept. If there are more, the answer is
+// Undecided.
+const mostStates = 512
 
-// situation is one possibility for the lock at a point of the history.
-type situation struct {
-	lock held
-	// early lists, ascending, the operations that took effect before their replies, and the
-	// operations of unknown outcome that took effect.
-	early []int
-}
-
-func (s situation) has(op int) bool {
-	_, found := slices.BinarySearch(s.early, op)
-	return found
-}
-
-func (s situation) with(op int) situation {
-	at, _ := slices.BinarySearch(s.early, op)
-	return situation{s.lock, slices.Insert(slices.Clone(s.early), at, op)}
-}
-
-func (s situation) without(op int) situation {
-	return situation{s.lock, slices.DeleteFunc(slices.Clone(s.early), func(i int) bool { return i == op })}
-}
-
-// situations is a set of situations.
-type situations struct {
-	all  []situation
-	seen map[situationKey]bool // nil for fewer than two situations
-}
-
-type situationKey struct {
-	lock  held
-	early string
-}
-
-func (s situation) key() situationKey { return situationKey{s.lock, fmt.Sprint(s.early)} }
-
-func (g *situations) add(more ...situation) {
-	for _, s := range more {
-		switch {
-		case len(g.all) == 0:
-		case g.seen == nil:
-			g.seen = map[situationKey]bool{g.all[0].key(): true}
-			fallthrough
-		default:
-			if g.seen[s.key()] {
-				continue
-			}
-			g.seen[s.key()] = true
-		}
-		g.all = append(g.all, s)
-	}
-}
-
-// frontier is the state of one decision: the situations that are possible at this point of the
-// history.
+// frontier is the state of one decision.
 type frontier struct {
 	spec    spec
-	all     []recording
-	now     []situation
-	owners  map[int]available
-	mixed   map[int]bool // owners whose available operations are mixed: see available.mixed
+	now     []state // the possible states at this point of the history
 	stop    func() bool
 	stopped bool // the search's time ran out
-	full    bool // there are more situations than mostSituations
-	greedy  bool // only one situation is kept: see advance
-	chose   bool // greedy has left out situations
+	full    bool // there are more states than mostStates
+	greedy  bool // only one state is kept: see advance
+	chose   bool // greedy has left out states
 }
 
-// late reports whether the search's time is over. Once true, it stays true.
+// late reports whether the search must end. Once true, it stays true.
 func (f *frontier) late() bool {
 	f.stopped = f.stopped || f.stop()
-	return f.stopped
+	return f.stopped || f.full
 }
 
-// event is the invocation or the reply of an operation.
-type event struct {
-	place int
-	op    int
-	reply bool
-}
-
-func eventsOf(all []recording) []event {
-	events := make([]event, 0, 2*len(all))
+// advance judges operations by the frontier. failed is the operation whose reply made the operations
+// illegal, if the answer is Illegal. The lock begins in one of the states in first.
+//
+// If there is one such state, advance first tries to get through with one state at a time, since
+// operations of unknown outcome can make very many possible. One state is enough for Legal. It is enough for
+// Illegal only if no other was possible.
+func advance(ctx context.Context, end time.Time, s spec, first []held, all []recording) (answer Answer, failed recording) {
+	f := frontier{spec: s, stop: stopper(ctx, end), greedy: len(first) == 1}
+	all = useful(all)
+	if s.permits > 0 {
+		markAlone(all)
+	}
+	replies := make([]int, 0, len(all)) // places among all, in order of the replies
 	for i, op := range all {
-		events = append(events, event{op.call, i, false})
-		if !op.perhaps {
-			events = append(events, event{op.reply, i, true})
+		if op.due != never {
+			replies = append(replies, i)
 		}
 	}
-	slices.SortFunc(events, func(a, b event) int { return cmp.Compare(a.place, b.place) })
-	return events
-}
-
-// advance judges operations by the frontier. failed is the operation whose reply made the
-// operations illegal; -1 if the answer is not Illegal. The lock begins in one of the states
-// in first.
-//
-// If there is one such state, advance first tries to get through with one situation at a time, since
-// operations of unknown outcome can make very many possible. One situation is enough for Legal. It is
-// enough for Illegal only if no other was possible.
-func advance(ctx context.Context, end time.Time, s spec, first []held, all []recording) (answer Answer, failed int) {
-	f := frontier{spec: s, all: all, stop: stopper(ctx, end)}
-	events := eventsOf(all)
-	if f.greedy = len(first) == 1; f.greedy {
-		if answer, failed = f.run(first, events); answer != Illegal || !f.chose {
+	slices.SortFunc(replies, func(a, b int) int { return cmp.Compare(all[a].due, all[b].due) })
+	if f.greedy {
+		if answer, failed = f.run(first, all, replies); answer != Illegal || !f.chose {
 			return answer, failed
 		}
 		f.greedy = false
 	}
-	return f.run(first, events)
+	return f.run(first, all, replies)
 }
 
-func (f *frontier) run(first []held, events []event) (answer Answer, failed int) {
-	f.owners, f.mixed, f.now = map[int]available{}, map[int]bool{}, nil
+// useful returns copies of the operations, without acquires of unknown outcome after which no operation of
+// their owners replies.
+func useful(all []recording) []recording {
+	replied := map[int]int{} // by owner: its last reply
+	for i := range all {
+		if op := &all[i]; op.due != never {
+			replied[op.owner] = max(replied[op.owner], op.due)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(op recording) bool {
+		return op.due == never && !op.release && replied[op.owner] < op.call
+	})
+}
+
+// markAlone sets alone for each operation that replies, and during which its owner has no other one.
+func markAlone(all []recording) {
+	latest := map[int]int{} // by owner: the operation that replies last
+	for i := range all {
+		op := &all[i]
+		op.alone = op.due != never
+		was, found := latest[op.owner]
+		if found && all[was].due > op.call {
+			op.alone, all[was].alone = false, false
+		}
+		if !found || op.due >= all[was].due {
+			latest[op.owner] = i
+		}
+	}
+}
+
+func (f *frontier) run(first []held, all []recording, replies []int) (answer Answer, failed recording) {
+	f.now = nil
 	for _, lock := range first {
-		f.now = append(f.now, situation{lock: lock})
+		f.now = append(f.now, state{lock: lock})
 	}
-	for _, e := range events {
-		if f.late() {
-			return Undecided, -1
+	invoked := 0
+	for _, i := range replies {
+		for ; invoked < len(all) && all[invoked].call < all[i].due; invoked++ {
+			f.invoke(all[invoked].lot)
 		}
-		if !e.reply {
-			f.invoke(e.op)
-			continue
-		}
-		f.reply(e.op)
+		f.reply(all[i].lot)
 		switch {
-		case f.full, f.stopped:
-			return Undecided, -1
+		case f.late():
+			return Undecided, failed
 		case len(f.now) == 0:
-			return Illegal, e.op
+			return Illegal, all[i]
 		}
 	}
-	return Legal, -1
+	return Legal, failed
 }
 
-// reply replaces the situations by those in which the replying operation has taken effect. If reply
-// sets f.full or f.stopped, the situations stay as they were.
-func (f *frontier) reply(i int) {
-	var found situations
-	acquires, sections := f.earlier(i)
-	for _, s := range f.now {
+// invoke adds an operation to the pools. Most states share one pool.
+func (f *frontier) invoke(op lot) {
+	var was, is pool
+	for n, w := range f.now {
+		if n == 0 || len(w.pool) != len(was) || len(was) > 0 && &w.pool[0] != &was[0] {
+			was, is = w.pool, w.pool.with(op, 1)
+		}
+		f.now[n].pool = is
+	}
+}
+
+// reply replaces the possible states by those in which the replying operation has taken effect.
+func (f *frontier) reply(op lot) {
+	var found []state
+	for _, w := range f.now {
 		if f.late() {
 			return
 		}
-		if s.has(i) {
-			found.add(s.without(i))
+		if _, waits := slices.BinarySearchFunc(w.pool, op, compareLots); !waits {
+			found = append(found, w)
 			continue
 		}
-		if next, legal := f.spec.step(s.lock, f.all[i].action); legal && !acquires && !sections {
-			found.add(situation{next, s.early})
-			continue
-		}
-		// Nothing that the operation needs can be the operation itself: it counts as used up.
-		for _, before := range f.before(s.with(i), i, acquires, sections) {
-			for _, after := range f.effect(before, i) {
-				found.add(after.without(i))
-			}
-			if f.full = f.full || len(found.all) > mostSituations; f.full || f.stopped {
-				return
-			}
-			if f.greedy && len(found.all) > 0 {
-				break
-			}
-		}
-	}
-	f.forget(i)
-	f.now = f.pick(found.all)
-	f.settle()
-}
-
-// settle forgets the operations of unknown outcome that took effect in every situation.
-func (f *frontier) settle() {
-	if len(f.now) == 0 {
-		return
-	}
-	for _, op := range f.now[0].early {
-		if !f.all[op].perhaps || slices.ContainsFunc(f.now, func(s situation) bool { return !s.has(op) }) {
-			continue
-		}
-		f.forget(op)
-		for n, s := range f.now {
-			f.now[n] = s.without(op)
-		}
-	}
-}
-
-// earlier reports whether other acquires of its owner, and sections, may have to come before operation i.
-func (f *frontier) earlier(i int) (acquires, sections bool) {
-	op := &f.all[i]
-	acquires = f.spec.keeps() && !f.owners[op.owner].simple()
-	return acquires, len(f.mixed) > 0 && (!op.release || f.spec.fenced)
-}
-
-// before returns the situations in which the operation i may reply: s itself, and the
-// situations that follow from s by sections and by other acquires of i's owner, if any may come earlier.
-func (f *frontier) before(s situation, i int, acquires, sections bool) []situation {
-	g := situations{all: []situation{s}}
-	switch {
-	case !acquires && !sections:
-		return g.all
-	case f.greedy:
-		f.chose = true
-		return []situation{f.owed(s), s}
-	}
-	for n := 0; n < len(g.all) && !f.full && !f.late(); n++ {
-		from := g.all[n]
-		for _, owner := range slices.Sorted(maps.Keys(f.mixed)) {
-			if sections && len(g.all) <= mostSituations {
-				f.section(&g, from, owner)
-			}
-		}
-		for op := range f.usable(from, f.all[i].owner, false) {
-			if acquires {
-				g.add(f.effect(from.with(op), op)...)
-			}
-		}
-		f.full = f.full || len(g.all) > mostSituations
-	}
-	return g.all
-}
-
-// owed returns the situation after releases that will be answered, and that each need an acquire of
-// unknown outcome which nobody keeps out. Both have to take effect anyway.
-func (f *frontier) owed(s situation) situation {
-	for _, owner := range slices.Sorted(maps.Keys(f.mixed)) {
-		for release := range f.usable(s, owner, true) {
-			if _, legal := f.spec.step(s.lock, f.all[release].action); legal || f.all[release].perhaps {
-				break
-			}
-			after := f.effect(s.with(release), release)
-			if len(after) > 0 && len(after[0].early) == len(s.early)+2 {
-				s = after[0]
-			}
-		}
-	}
-	return s
-}
-
-// pick keeps only the first situation if the search is greedy.
-func (f *frontier) pick(all []situation) []situation {
-	if !f.greedy || len(all) < 2 {
-		return all
-	}
-	f.chose = true
-	return all[:1]
-}
-
-// section adds the situations after an acquire and a release of one owner took effect.
-func (f *frontier) section(g *situations, s situation, owner int) {
-	for acquire := range f.usable(s, owner, false) {
-		for _, in := range f.effect(s.with(acquire), acquire) {
-			for release := range f.usable(in, owner, true) {
-				if f.all[release].mode == f.all[acquire].mode {
-					g.add(f.effect(in.with(release), release)...)
+		for _, before := range f.before(w.without(op), op.action) {
+			f.spec.follow(before, op.action, func(after state) bool {
+				if f.greedy && len(found) == 1 {
+					f.chose = true
+					return false
 				}
-			}
-		}
-	}
-}
-
-// effect returns the situations after operation i took effect, preceded by the operations
-// that i needs. i is used up in s.
-func (f *frontier) effect(s situation, i int) []situation {
-	if next, legal := f.spec.step(s.lock, f.all[i].action); legal {
-		return []situation{{next, s.early}}
-	}
-	var all []situation
-	for _, need := range f.needs(s, &f.all[i]) {
-		for _, ready := range f.effect(s.with(need), need) {
-			if all = append(all, f.effect(ready, i)...); f.greedy && len(all) > 0 {
-				f.chose = true
-				return all[:1]
-			}
-		}
-	}
-	return all
-}
-
-// needs returns the operations that may make an operation legal; one of them must come before it.
-// Owners with no other available operation are interchangeable: of their releases it
-// returns only the one that replies first.
-func (f *frontier) needs(s situation, op *recording) (all []int) {
-	if op.release {
-		for acquire := range f.usable(s, op.owner, false) {
-			if f.all[acquire].mode != op.mode {
-				continue
-			}
-			if all = append(all, acquire); f.spec.anyone {
-				break // all acquires are alike, and this one replies first
-			}
-		}
-		return all
-	}
-	best := -1
-	for _, b := range f.spec.blockers(s.lock, op.action) {
-		simple := f.owners[b.owner].simple()
-		for release := range f.usable(s, b.owner, true) {
-			switch {
-			case f.all[release].mode != b.mode:
-				continue
-			case !simple:
-				all = append(all, release)
-			case best < 0 || f.all[release].reply < f.all[best].reply:
-				best = release
-			}
-			if f.spec.anyone {
+				found = f.add(found, after)
+				return !f.late()
+			})
+			if f.greedy && len(found) == 1 {
 				break
 			}
 		}
 	}
-	if best >= 0 {
-		all = append(all, best)
+	f.now = distinct(found)
+	f.full = f.full || len(f.now) > mostStates
+}
+
+// add appends a state. It drops equal states if there are many.
+func (f *frontier) add(all []state, w state) []state {
+	if all = append(all, w); len(all) > 2*mostStates {
+		all = distinct(all)
+		f.full = f.full || len(all) > mostStates
 	}
 	return all
+}
+
+// distinct drops equal states.
+func distinct(all []state) []state {
+	if len(all) < 2 {
+		return all
+	}
+	slices.SortFunc(all, func(a, b state) int {
+		return cmp.Or(cmp.Compare(a.lock.seats, b.lock.seats), cmp.Compare(a.lock.fence, b.lock.fence), cmp.Compare(a.lock.by, b.lock.by),
+			slices.CompareFunc(a.pool, b.pool, func(a, b lot) int { return cmp.Or(compareLots(a, b), cmp.Compare(a.n, b.n)) }))
+	})
+	return slices.CompactFunc(all, state.same)
+}
+
+// before returns the possible states before a takes effect: w itself, and those after sections of any owners.
+// A greedy search tries only the sections that have to come anyway, and these first.
+func (f *frontier) before(w state, a action) []state {
+	all := []state{w}
+	if f.spec.anyone || a.release && !f.spec.fenced {
+		return all
+	}
+	for n := 0; n < len(all) && !f.late(); n++ {
+		f.sections(all[n], func(out state) bool {
+			if !slices.ContainsFunc(all, out.same) {
+				all = append(all, out)
+				f.full = len(all) > mostStates
+			}
+			return !f.greedy && !f.late()
+		})
+	}
+	if f.greedy {
+		slices.Reverse(all)
+	}
+	return all
+}
+
+// sections passes to yield the states after an acquire and a release of one owner took effect, until yield
+// returns false. If the search is greedy, these are only releases that reply and need such an acquire, which
+// nobody keeps out.
+func (f *frontier) sections(w state, yield func(state) bool) {
+	for i, x := range w.pool {
+		if x.release || i > 0 && w.pool[i-1].action == x.action {
+			continue
+		}
+		y := x.action
+		y.release = true
+		releases := w.pool.of(y)
+		if len(releases) == 0 || x.due == never && releases[0].due == never {
+			continue
+		}
+		if f.chose = true; f.greedy {
+			_, freed := f.spec.step(w.lock, y)
+			_, open := f.spec.step(w.lock, x.action)
+			if freed || !open || releases[0].due == never {
+				continue
+			}
+		}
+		if !f.spec.follow(w.without(x), x.action, func(in state) bool {
+			left := in.pool.of(y)
+			if len(left) == 0 {
+				return true
+			}
+			out := in.without(left[0])
+			out.lock, _ = f.spec.step(in.lock, y)
+			return yield(out)
+		}) {
+			return
+		}
+	}
 }

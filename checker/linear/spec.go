@@ -120,36 +120,30 @@ func (s spec) blockers(l held, a action) (all []action) {
 	return all
 }
 
-// mostCrews is the greatest number of states in which several owners hold the lock that anywhere lists.
-const mostCrews = 500
+// mostFirst and mostCrews are the greatest numbers of states that anywhere lists: of all, and of those in which
+// several owners hold the lock.
+const mostFirst, mostCrews = 4096, 500
 
 // anywhere lists the states that the lock may have in the middle of a history in which only these
 // owners act and fewer than depth releases follow. It returns nil if there are too many states.
 func (s spec) anywhere(owners []int, depth int) []held {
 	all, crews := []held{{}}, 0
-	if s.modes && depth >= mostCrews {
-		return nil
+	modes := []history.Mode{history.Write, history.Read}
+	if !s.modes {
+		modes = modes[:1]
 	}
-	for _, o := range owners {
-		for _, mode := range []history.Mode{history.Write, history.Read} {
-			if mode == history.Read && !s.modes {
-				continue
-			}
-			for _, l := range all {
-				a := action{owner: o, mode: mode}
-				for range depth {
-					if !s.admits(l, a) {
-						break
-					}
-					if l.seats = l.seats.with(s.seat(a)); s.fenced && s.again {
-						l.by = o
-					}
-					if last := l.seats[len(l.seats)-seatSize:]; last.owner() != l.seats.owner() {
-						crews++
-					}
-					if all = append(all, l); crews > mostCrews {
-						return nil
-					}
+	for i := range len(owners) * len(modes) {
+		a := action{owner: owners[i/len(modes)], mode: modes[i%len(modes)]}
+		for _, l := range all {
+			for n := 0; n < depth && s.admits(l, a); n++ {
+				if l.seats = l.seats.with(s.seat(a)); s.keeps() {
+					l.by = a.owner
+				}
+				if last := l.seats[len(l.seats)-seatSize:]; last.owner() != l.seats.owner() {
+					crews++
+				}
+				if all = append(all, l); crews > mostCrews || len(all) > mostFirst {
+					return nil
 				}
 			}
 		}
