@@ -118,7 +118,7 @@ func TestConfirmRunsTheSameAgain(t *testing.T) {
 		})
 	}
 	c := plannedCell{recipe: locks.Recipe{ID: s.Lock}, fault: nemesis.Fault{Name: s.Fault}, workloads: []string{"mutex"}}
-	p := &planner{config: Config{Trials: 1}, seen: map[pair]trial.Sight{{s.Lock, "mutex"}: {}}}
+	p := &planner{config: Config{Trials: 1}, seen: map[pair]nemesis.Sight{{s.Lock, "mutex"}: {}}}
 	wanted := true
 	busy := func(plannedCell) bool { return false }
 	more := func(again bool) (titles []string) {
@@ -184,7 +184,7 @@ func TestConfirmTakesAttemptsTogether(t *testing.T) {
 		t.Errorf("got %d trials to confirm, first %+v; want one with the flaws of both attempts", len(f.trials), f.trials[0].Flaws)
 	}
 	chosen := plannedCell{recipe: locks.Recipe{ID: "set-nx-px"}, fault: nemesis.Fault{Name: "client-pause"}, workloads: []string{"mutex"}}
-	p := &planner{config: Config{Trials: 2}, seen: map[pair]trial.Sight{{"set-nx-px", "mutex"}: {}}, confirm: f}
+	p := &planner{config: Config{Trials: 2}, seen: map[pair]nemesis.Sight{{"set-nx-px", "mutex"}: {}}, confirm: f}
 	if jobs := f.jobs(p, []plannedCell{chosen}); len(jobs) != 1 || jobs[0].spec.Attempt != 0 {
 		t.Errorf("got %d jobs, want one", len(jobs))
 	}
@@ -293,7 +293,7 @@ func TestConfirmGoesOnWhereAFaultHitNothing(t *testing.T) {
 		f.trials = append(f.trials, trial.Result{Spec: trial.Spec{Lock: "redisson", Fault: "client-skew", Workload: "mutex", Trial: i}, Outcome: outcome})
 	}
 	c := plannedCell{recipe: locks.Recipe{ID: "redisson"}, fault: nemesis.Fault{Name: "client-skew"}, workloads: []string{"mutex"}}
-	p := &planner{config: Config{Trials: 1}, seen: map[pair]trial.Sight{{"redisson", "mutex"}: {}}, confirm: &f}
+	p := &planner{config: Config{Trials: 1}, seen: map[pair]nemesis.Sight{{"redisson", "mutex"}: {}}, confirm: &f}
 	r := &run{planner: p}
 	var order []int
 	ran := func(jobs []job, outcome trial.Outcome) {

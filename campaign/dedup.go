@@ -80,3 +80,20 @@ func (s shown) enough(spec trial.Spec) (all trial.Shown) {
 	all.Flaws = slices.Compact(all.Flaws)
 	return all
 }
+
+// enough returns what stored trials already show, for trial.Task.Enough: a trial that shows no more
+// is not stored. It returns the zero value if trials are not deterministic.
+func (r *run) enough(s trial.Spec) (none trial.Shown) {
+	if !r.info.Deterministic {
+		return none
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.shown.enough(s)
+}
+
+// shownBefore says whether stored trials already show everything that t shows. Then t's evidence is
+// not needed, even if it was kept because t is to be repeated. The caller holds mu.
+func (r *run) shownBefore(t trial.Result) bool {
+	return r.info.Deterministic && !t.ShowsMore(r.shown.enough(t.Spec))
+}

@@ -190,7 +190,7 @@ func rehearsed(t *testing.T, tb testbed.Testbed, conf Config) (*planner, []plann
 		if err != nil {
 			t.Fatalf("probe of %s: %v", j.spec.Lock, err)
 		}
-		p.seen[pair{j.spec.Lock, j.spec.Workload}] = trial.SightOf(e)
+		p.seen[pair{j.spec.Lock, j.spec.Workload}] = nemesis.SightOf(e)
 	}
 	return p, cells
 }

@@ -68,35 +68,23 @@ func fold(info Info, dir string, trials []trial.Result) Matrix {
 	return m
 }
 
-// tally adds a cell's planned and finished trials to the matrix's numbers.
+// tally adds a cell's planned and finished trials to the matrix's numbers. No trial follows a failed probe.
 func (m *Matrix) tally(info Info, p PlannedCell, trials []trial.Result, unprobed map[pair]bool) {
 	if p.NotSupported != nil {
 		return
 	}
-	count := func(these func(trial.Spec) bool) (n int) {
+	planned, finished := p.InShard, len(trials)
+	if !m.Shard.Part() {
+		p.Workloads = slices.DeleteFunc(slices.Clone(p.Workloads), func(w string) bool { return unprobed[pair{p.Lock, w}] })
+		planned = info.trialsOf(p)
 		for _, t := range trials {
-			if these(t.Spec) {
-				n++
+			if unprobed[pair{p.Lock, t.Spec.Workload}] {
+				finished--
 			}
 		}
-		return n
 	}
-	if m.Shard.Part() {
-		m.Planned += p.InShard
-		m.Finished += min(len(trials), p.InShard)
-		return
-	}
-	m.Planned += p.Named
-	if info.Config.Confirm != "" {
-		m.Finished += min(len(trials), p.Named)
-		return
-	}
-	m.Finished += min(count(trial.Spec.Named), p.Named)
-	probed := p
-	probed.Workloads = slices.DeleteFunc(slices.Clone(p.Workloads), func(w string) bool { return unprobed[pair{p.Lock, w}] })
-	drawn := info.drawnOf(probed)
-	m.Planned += drawn
-	m.Finished += min(count(func(s trial.Spec) bool { return !s.Named() && !unprobed[pair{p.Lock, s.Workload}] }), drawn)
+	m.Planned += planned
+	m.Finished += min(finished, planned)
 }
 
 // add notes a trial of a campaign with or without a corpus, its flaws and its oracles.

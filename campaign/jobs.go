@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -8,6 +9,31 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/trial"
 )
+
+// source returns the trials that run next, after what the earlier ones showed; none if it is exhausted.
+type source func(cells []plannedCell) ([]job, error)
+
+// exhaust runs the trials of each source in turn, until ctx ends or the campaign fails.
+func (r *run) exhaust(ctx context.Context, cells []plannedCell, sources ...source) error {
+	for _, next := range sources {
+		for ctx.Err() == nil && !r.failed() {
+			jobs, err := next(cells)
+			if err != nil {
+				return err
+			}
+			if len(jobs) == 0 {
+				break
+			}
+			r.info.Plan = planned(cells)
+			if err := r.saveInfo(); err != nil {
+				return err
+			}
+			r.progress.Total = r.progress.Done + len(jobs)
+			r.runAll(ctx, r.sampling(r.progress.Total).mark(jobs))
+		}
+	}
+	return nil
+}
 
 // jobs returns the trials of all cells except those that ran as probes: named trials first, then
 // drawn ones; of each kind the first of every cell and workload, then the second, and so on, which

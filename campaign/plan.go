@@ -56,7 +56,7 @@ type planner struct {
 	lacks        map[testbed.Capability]string // reasons for missing capabilities
 	without      map[testbed.Topology]string   // reasons for missing topologies
 	real         bool                          // the testbed runs on real time
-	seen         map[pair]trial.Sight          // what the finished probes showed
+	seen         map[pair]nemesis.Sight        // what the finished probes showed
 	confirm      *confirmation                 // the campaign to be confirmed; nil = none
 	corpus       *memory                       // the corpus; nil = every cell gets the same trials
 	fresh        int                           // trials drawn for each workload of a cell that the corpus does not have
@@ -67,7 +67,7 @@ type planner struct {
 func newPlanner(c Config, tb testbed.Testbed) *planner {
 	p := &planner{
 		config: c, topologies: tb.Topologies(), capabilities: tb.Capabilities(),
-		real: trial.RealTime(tb), seen: map[pair]trial.Sight{}, schedule: nemesis.Named,
+		real: trial.RealTime(tb), seen: map[pair]nemesis.Sight{}, schedule: nemesis.Named,
 	}
 	if l, ok := tb.(testbed.Lacking); ok {
 		p.lacks = l.Lacks()
@@ -238,7 +238,6 @@ func (p *planner) world(s trial.Spec, claims history.Claims) nemesis.World {
 	for i := 1; i < s.Nodes; i++ {
 		nodes = append(nodes, fmt.Sprintf("n%d", i))
 	}
-	seen := p.seen[pair{s.Lock, s.Workload}]
 	claims.Quorum = claims.NodeQuorum() // the nemesis counts nodes, not keys
 	return nemesis.World{
 		Clients:        s.Options.Clients,
@@ -250,11 +249,7 @@ func (p *planner) world(s trial.Spec, claims history.Claims) nemesis.World {
 		Retry:          s.Options.Retry,
 		Duration:       s.Options.Duration,
 		CommandTimeout: s.CommandTimeout,
-		Points:         seen.Points,
-		Deadlines:      seen.Deadlines,
-		Scripts:        seen.Scripts,
-		Times:          seen.Times,
-		KeyLife:        seen.KeyLife,
+		Sight:          p.seen[pair{s.Lock, s.Workload}],
 		Claims:         claims,
 	}
 }

@@ -64,7 +64,7 @@ func (p *Planning) Probes() ([]trial.Spec, error) {
 }
 
 // Saw records what a probe showed. The plans of trials with faults depend on these records.
-func (p *Planning) Saw(probe trial.Spec, seen trial.Sight) {
+func (p *Planning) Saw(probe trial.Spec, seen nemesis.Sight) {
 	p.planner.seen[pair{probe.Lock, probe.Workload}] = seen
 }
 
@@ -183,6 +183,6 @@ func (p *planner) look(ctx context.Context, tb testbed.Testbed, probe trial.Spec
 	if err != nil {
 		return fmt.Errorf("probe %s (%s): %w", probe.Lock, probe.Workload, err)
 	}
-	p.seen[pair{probe.Lock, probe.Workload}] = trial.SightOf(e)
+	p.seen[pair{probe.Lock, probe.Workload}] = nemesis.SightOf(e)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -35,7 +36,7 @@ func TestAPlanningPlansWhatACampaignRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Saw(probe, trial.SightOf(e))
+		p.Saw(probe, nemesis.SightOf(e))
 	}
 	for _, fault := range p.Faults() {
 		specs, lack, err := p.Trials(fault)

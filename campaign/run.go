@@ -224,31 +224,6 @@ func (r *run) all(ctx context.Context, cells []plannedCell) error {
 	return r.finish(ctx)
 }
 
-// source returns the trials that run next, after what the earlier ones showed; none if it is exhausted.
-type source func(cells []plannedCell) ([]job, error)
-
-// exhaust runs the trials of each source in turn, until ctx ends or the campaign fails.
-func (r *run) exhaust(ctx context.Context, cells []plannedCell, sources ...source) error {
-	for _, next := range sources {
-		for ctx.Err() == nil && !r.failed() {
-			jobs, err := next(cells)
-			if err != nil {
-				return err
-			}
-			if len(jobs) == 0 {
-				break
-			}
-			r.info.Plan = planned(cells)
-			if err := r.saveInfo(); err != nil {
-				return err
-			}
-			r.progress.Total = r.progress.Done + len(jobs)
-			r.runAll(ctx, r.sampling(r.progress.Total).mark(jobs))
-		}
-	}
-	return nil
-}
-
 // saveInfo writes campaign.json. Before that, it flushes the list of trials: campaign.json must not
 // count trials that the list lacks.
 func (r *run) saveInfo() error {
@@ -296,23 +271,6 @@ func (r *run) trial(j job) {
 	default:
 		r.take(ctx, j, d)
 	}
-}
-
-// enough returns what stored trials already show, for trial.Task.Enough: a trial that shows no more
-// is not stored. It returns the zero value if trials are not deterministic.
-func (r *run) enough(s trial.Spec) (none trial.Shown) {
-	if !r.info.Deterministic {
-		return none
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.shown.enough(s)
-}
-
-// shownBefore says whether stored trials already show everything that t shows. Then t's evidence is
-// not needed, even if it was kept because t is to be repeated. The caller holds mu.
-func (r *run) shownBefore(t trial.Result) bool {
-	return r.info.Deterministic && !t.ShowsMore(r.shown.enough(t.Spec))
 }
 
 func (r *run) folder(s trial.Spec) string { return filepath.Join(r.store.dir, trial.Folder(s)) }

@@ -55,7 +55,7 @@ func namedJobs(t *testing.T, adjust func(*Config), ids ...string) ([]job, []plan
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		p.seen[pair{id, "mutex"}] = trial.Sight{Points: []testbed.Point{{Step: testbed.StepAcquire, Node: "n0", N: 1, When: testbed.Before}}}
+		p.seen[pair{id, "mutex"}] = nemesis.Sight{Points: []testbed.Point{{Step: testbed.StepAcquire, Node: "n0", N: 1, When: testbed.Before}}}
 	}
 	jobs, err := p.jobs(cells)
 	if err != nil {

@@ -121,7 +121,7 @@ func TestARestartInTheRingLeavesTimeToStayAway(t *testing.T) {
 func TestARestartInAClusterNeedsKeysThatOutliveIt(t *testing.T) {
 	for life, possible := range map[time.Duration]bool{0: true, time.Second: false, 2 * time.Second: false, 3 * time.Second: true} {
 		for _, topology := range []testbed.Topology{testbed.Single, testbed.Cluster} {
-			w := World{Topology: topology, KeyLife: life}
+			w := World{Topology: topology, Sight: Sight{KeyLife: life}}
 			want := possible || topology == testbed.Single
 			if why := nodeRestart.Impossible(w); (why.Why == "") != want {
 				t.Errorf("%s, keys that live %v: got %q, possible want %t", topology, life, why, want)

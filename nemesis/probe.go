@@ -11,6 +11,31 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
+// Sight is what a fault-free probe trial showed about a recipe's commands.
+type Sight struct {
+	Points    []testbed.Point `json:"points,omitempty"`    // where faults can strike a client (the function Points)
+	Deadlines bool            `json:"deadlines,omitempty"` // a grant claimed a deadline by its client's clock
+	Scripts   bool            `json:"scripts,omitempty"`   // clients ran Lua scripts
+	Times     bool            `json:"times,omitempty"`     // clients asked nodes for their time (TIME)
+	// KeyLife is the longest life of a granted key; 0 = keys never expire. If the keys were not observed, it is the
+	// recovery time that the recipe claims.
+	KeyLife time.Duration `json:"keyLife,omitempty"`
+}
+
+// SightOf extracts what the evidence of a probe trial shows.
+func SightOf(e history.Evidence) Sight {
+	return Sight{
+		Points: Points(e.Commands), Times: keyspace.AsksTime(e.Commands), KeyLife: keyLife(e),
+		Deadlines: slices.ContainsFunc(e.Ops, func(op history.Op) bool {
+			return op.F == history.FAcquire && op.Type == history.OK && op.Lease != nil && op.Lease.Deadline != 0
+		}),
+		Scripts: slices.ContainsFunc(e.Commands, func(c history.Command) bool {
+			_, ok := c.Script()
+			return ok
+		}),
+	}
+}
+
 // whens lists the points of a command in the order in which the command passes them.
 var whens = []testbed.When{testbed.Before, testbed.Sent, testbed.Replied}
 
@@ -64,25 +89,8 @@ func Points(cmds []history.Command) []testbed.Point {
 	return points
 }
 
-// Deadlines reports whether any grant of a fault-free probe trial claimed a deadline by its
-// client's clock.
-func Deadlines(ops []history.Op) bool {
-	return slices.ContainsFunc(ops, func(op history.Op) bool {
-		return op.F == history.FAcquire && op.Type == history.OK && op.Lease != nil && op.Lease.Deadline != 0
-	})
-}
-
-// Scripts reports whether the clients of a fault-free probe trial ran Lua scripts.
-func Scripts(commands []history.Command) bool {
-	return slices.ContainsFunc(commands, func(c history.Command) bool {
-		_, ok := c.Script()
-		return ok
-	})
-}
-
-// KeyLife returns the longest life of a granted key in a fault-free probe trial; 0 = no granted key
-// had a TTL. If the keys were not observed, it returns the recovery time that the recipe claims.
-func KeyLife(e history.Evidence) (longest time.Duration) {
+// keyLife returns Sight.KeyLife.
+func keyLife(e history.Evidence) (longest time.Duration) {
 	keys := keyspace.Read(e)
 	if _, blind := keys.Blind(); blind {
 		return e.Claims.Recovery

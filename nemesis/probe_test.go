@@ -85,7 +85,7 @@ func TestTheKeysLifeIsThatOfTheProbe(t *testing.T) {
 		"keys unseen": {history.Evidence{}, claims.Recovery},
 	} {
 		c.e.Ops, c.e.Commands, c.e.Claims = ops, []history.Command{set}, claims
-		if got := KeyLife(c.e); got != c.want {
+		if got := SightOf(c.e).KeyLife; got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}

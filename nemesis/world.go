@@ -27,20 +27,9 @@ type World struct {
 	Duration time.Duration `json:"duration"`
 	// CommandTimeout is the clients' read timeout; 0 = 3 s, as in testbed.Setup.
 	CommandTimeout time.Duration `json:"commandTimeout"`
-	// Points are the points that a fault-free probe trial of this recipe and workload passed (see
-	// the function Points). Their Client has no meaning.
-	Points []testbed.Point `json:"points"`
-	// Deadlines says that leases of the probe trial claimed a deadline (see the function
-	// Deadlines).
-	Deadlines bool `json:"deadlines,omitempty"`
-	// Scripts says that clients of the probe trial ran Lua scripts (see the function Scripts).
-	Scripts bool `json:"scripts,omitempty"`
-	// Times says that clients of the probe trial asked nodes for the time (see keyspace.AsksTime).
-	Times bool `json:"times,omitempty"`
-	// KeyLife is the longest life of a granted key in the probe trial (see the function KeyLife);
-	// 0 = keys never expire.
-	KeyLife time.Duration  `json:"keyLife,omitempty"`
-	Claims  history.Claims `json:"claims"` // the recipe's claims
+	// Sight is what a fault-free probe trial of this recipe and workload showed.
+	Sight
+	Claims history.Claims `json:"claims"` // the recipe's claims
 }
 
 // check refuses a world in which no plan could be made.

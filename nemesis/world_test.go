@@ -27,7 +27,7 @@ func worldOf(sends commands, topology testbed.Topology) World {
 	w := World{
 		Clients: 3, Nodes: []string{"n0"}, Topology: topology,
 		TTL: testTTL, Hold: testTTL / 10, Retry: testTTL / 40, Duration: 5 * testTTL,
-		CommandTimeout: testTTL / 2, KeyLife: testTTL, Capabilities: everything,
+		CommandTimeout: testTTL / 2, Sight: Sight{KeyLife: testTTL}, Capabilities: everything,
 		Claims: history.Claims{TTL: testTTL, Recovery: testTTL, Quorum: 1},
 	}
 	if topology == testbed.Independent {

@@ -45,7 +45,7 @@ type Done struct {
 	// elected another primary without a fault, or decisive events came too close together to be
 	// ordered.
 	Stalled  bool            `json:"stalled,omitempty"`
-	Seen     Sight           `json:"seen,omitzero"`      // what a probe showed
+	Seen     nemesis.Sight   `json:"seen,omitzero"`      // what a probe showed
 	Acquires []time.Duration `json:"acquires,omitempty"` // see Result.Acquires
 	// Raced: the race detector found a data race in the trial (testbed.ErrRace).
 	Raced bool `json:"raced,omitempty"`
@@ -106,7 +106,7 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 		d.Trial.Virtual = e.Ops[len(e.Ops)-1].Time
 	}
 	if t.Probe && err == nil {
-		d.Seen = SightOf(e)
+		d.Seen = nemesis.SightOf(e)
 	}
 	if len(t.Spec.Plan) == 0 {
 		d.Acquires = AcquireTimes(e)

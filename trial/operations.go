@@ -117,3 +117,18 @@ func operation(p history.Pair, claims history.Claims, classes map[string]string)
 	}
 	return strings.Join(parts, ", ")
 }
+
+// AcquireTimes returns the durations of a history's successful acquires.
+func AcquireTimes(e history.Evidence) []time.Duration {
+	pairs, err := history.Pairs(e.Ops)
+	if err != nil {
+		return nil
+	}
+	var all []time.Duration
+	for _, p := range pairs {
+		if p.Invoke.F == history.FAcquire && p.Complete != nil && p.Complete.Type == history.OK {
+			all = append(all, p.Complete.Time-p.Invoke.Time)
+		}
+	}
+	return all
+}

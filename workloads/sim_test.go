@@ -49,7 +49,7 @@ func struck(t *testing.T, s trial.Spec, fault string, undisturbed history.Eviden
 	plan, err := nemesis.New(s.Seed, []string{fault}, nemesis.World{
 		Clients: o.Clients, Nodes: []string{"n0"}, Topology: s.Topology, Capabilities: sim.New().Capabilities(),
 		TTL: o.TTL, Hold: o.Hold, Retry: o.Retry, Duration: o.Duration, CommandTimeout: s.CommandTimeout,
-		Points: nemesis.Points(undisturbed.Commands), Claims: undisturbed.Claims,
+		Sight: nemesis.Sight{Points: nemesis.Points(undisturbed.Commands)}, Claims: undisturbed.Claims,
 	}, int(s.Seed))
 	if errors.Is(err, nemesis.ErrNotSupported) {
 		return s, false
