@@ -54,32 +54,19 @@ func Inventory(root string) ([]Holding, error) {
 
 // campaigns finds the campaigns of a store, newest first, with names and times only.
 func campaigns(root string) (found []Holding, err error) {
-	names, err := os.ReadDir(root)
+	dirs, err := below(root, "*/*")
 	if err != nil {
-		return nil, fmt.Errorf("look for campaigns: %w", err)
+		return nil, err
 	}
-	for _, name := range names {
-		if !name.IsDir() { // latest is a link
+	for _, dir := range dirs {
+		info, err := LoadInfo(dir)
+		if errors.Is(err, fs.ErrNotExist) { // another program may have removed it
 			continue
 		}
-		times, err := os.ReadDir(filepath.Join(root, name.Name()))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // another program may have removed it
-			return nil, fmt.Errorf("look for campaigns: %w", err)
+		if err != nil {
+			return nil, err
 		}
-		for _, t := range times {
-			dir := filepath.Join(root, name.Name(), t.Name())
-			if _, err := os.Stat(filepath.Join(dir, CampaignFile)); err != nil || !t.IsDir() {
-				continue
-			}
-			info, err := LoadInfo(dir)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, Holding{Name: name.Name(), Dir: dir, Started: info.Started})
-		}
+		found = append(found, Holding{Name: filepath.Base(filepath.Dir(dir)), Dir: dir, Started: info.Started})
 	}
 	slices.SortFunc(found, func(a, b Holding) int {
 		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.Dir, a.Dir))

@@ -120,18 +120,9 @@ func campaignsIn(dirs []string) (all []string, err error) {
 			all = append(all, dir)
 			continue
 		}
-		var found []string
-		for _, below := range []string{"*", filepath.Join("*", "*")} {
-			files, err := fs.Glob(os.DirFS(dir), filepath.ToSlash(filepath.Join(below, CampaignFile)))
-			if err != nil {
-				return nil, fmt.Errorf("look for campaigns in %s: %w", dir, err)
-			}
-			for _, file := range files {
-				path := filepath.Join(dir, filepath.FromSlash(filepath.Dir(file)))
-				if info, err := os.Lstat(path); err == nil && info.IsDir() { // latest is a link
-					found = append(found, path)
-				}
-			}
+		found, err := below(dir, "*", "*/*")
+		if err != nil {
+			return nil, err
 		}
 		if len(found) == 0 {
 			return nil, input.Errorf("%s: expected the directory of a stored campaign, or of several", dir)
@@ -139,6 +130,23 @@ func campaignsIn(dirs []string) (all []string, err error) {
 		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// below returns the directories below a directory that match a pattern and have a campaign.
+func below(dir string, patterns ...string) (found []string, err error) {
+	for _, p := range patterns {
+		files, err := fs.Glob(os.DirFS(dir), p+"/"+CampaignFile)
+		if err != nil {
+			return nil, fmt.Errorf("look for campaigns in %s: %w", dir, err)
+		}
+		for _, file := range files {
+			path := filepath.Join(dir, filepath.FromSlash(filepath.Dir(file)))
+			if info, err := os.Lstat(path); err == nil && info.IsDir() { // latest is a link
+				found = append(found, path)
+			}
+		}
+	}
+	return found, nil
 }
 
 // short says whether a campaign did not run to its end.

@@ -58,39 +58,35 @@ var failover = Fault{
 
 // failOver kills the primary and promotes the action's node.
 func (s *injection) failOver(ctx context.Context) (result, error) {
-	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
+	heir := s.action.Nodes[0]
 	primary, err := s.primary()
 	if err != nil {
 		return result{}, err
 	}
-	before, err := s.snapshot(ctx, primary)
-	if err != nil {
-		return result{}, err
-	}
-	dead, err := s.killAsync(ctx, primary)
-	if err != nil {
-		return result{}, err
-	}
-	// No command runs between the kill and the promotion, so the history entry may precede the
-	// promotion.
-	err = s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir})
-	if err == nil {
-		if err = nodes.Promote(ctx, heir); err != nil {
-			err = fmt.Errorf("promote %s: %w", heir, err)
+	var dead *death
+	var promoted time.Duration
+	n, keys, err := s.replaced(ctx, primary, func() (_ time.Duration, err error) {
+		if dead, err = s.killAsync(ctx, primary); err != nil {
+			return 0, err
 		}
+		// No command runs between the kill and the promotion, so the history entry may precede the
+		// promotion.
+		if err = s.event(history.Op{Client: history.NoClient, F: history.FPromote, Node: heir}); err == nil {
+			if err = s.env.(testbed.Nodes).Promote(ctx, heir); err != nil {
+				err = fmt.Errorf("promote %s: %w", heir, err)
+			}
+		}
+		promoted = s.env.Now()
+		return promoted, err
+	})
+	if dead != nil {
+		err = errors.Join(err, s.awaitDeath(ctx, dead))
 	}
-	promoted := s.env.Now()
-	var after snapshot
-	if err == nil {
-		after, err = s.snapshot(ctx, heir)
-	}
-	if err := errors.Join(err, s.awaitDeath(ctx, dead)); err != nil {
+	if err != nil {
 		return result{}, err
 	}
 	i := s.lasted()
-	i.Handover = &history.Handover{From: primary, To: heir, How: history.PrimaryKilled, At: promoted}
-	n := 0
-	n, i.Keys = s.differences(before, after, promoted)
+	i.Handover, i.Keys = &history.Handover{From: primary, To: heir, How: history.PrimaryKilled, At: promoted}, keys
 	return result{n, i}, nil
 }
 

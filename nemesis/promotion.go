@@ -84,6 +84,25 @@ func (s *injection) differences(before, after snapshot, promoted time.Duration) 
 	return len(fates), append(fates, expired...)
 }
 
+// replaced replaces the primary by the action's node, and returns the differences between their keys. The function
+// replace returns when the new primary was promoted (differences).
+func (s *injection) replaced(ctx context.Context, primary string, replace func() (promoted time.Duration, err error)) (n int, fates []history.KeyFate, err error) {
+	before, err := s.snapshot(ctx, primary)
+	if err != nil {
+		return 0, nil, err
+	}
+	promoted, err := replace()
+	if err != nil {
+		return 0, nil, err
+	}
+	after, err := s.snapshot(ctx, s.action.Nodes[0])
+	if err != nil {
+		return 0, nil, err
+	}
+	n, fates = s.differences(before, after, promoted)
+	return n, fates, nil
+}
+
 // Loss is the way in which a primary is lost where nodes elect its successor.
 type Loss string
 
@@ -122,7 +141,9 @@ func (s *injection) outvote(ctx context.Context) (heal, error) {
 		held, release, err := s.electionHeld(ctx)
 		defer release()
 		if err == nil {
-			r.hits, r.impact.Keys, err = s.overthrow(ctx, primary)
+			r.hits, r.impact.Keys, err = s.replaced(ctx, primary, func() (time.Duration, error) {
+				return -1, s.kill(ctx, primary, func() {}) // -1: clients were served, so keys there may be new
+			})
 		}
 		_, uerr := undoAll(ctx, append(news, cuts...))
 		if held != nil {
@@ -186,56 +207,35 @@ func (s *injection) otherHolder(ctx context.Context, held int) {
 	}
 }
 
-// overthrow kills the old primary and returns the keys that differ on the new one.
-func (s *injection) overthrow(ctx context.Context, primary string) (hits int, fates []history.KeyFate, err error) {
-	before, err := s.snapshot(ctx, primary)
-	if err != nil {
-		return 0, nil, err
-	}
-	if err := s.kill(ctx, primary, func() {}); err != nil {
-		return 0, nil, err
-	}
-	after, err := s.snapshot(ctx, s.action.Nodes[0])
-	if err != nil {
-		return 0, nil, err
-	}
-	hits, fates = s.differences(before, after, -1) // -1: clients were served, so keys there may be new
-	return hits, fates, nil
-}
-
 // provoke causes the loss of the primary and waits until another primary is elected. The client at
 // Until goes on meanwhile, unless the election is forced.
 func (s *injection) provoke(ctx context.Context) (result, error) {
-	nodes, heir := s.env.(testbed.Nodes), s.action.Nodes[0]
+	heir := s.action.Nodes[0]
 	primary, err := s.primary()
 	if err != nil {
 		return result{}, err
 	}
-	before, err := s.snapshot(ctx, primary)
-	if err != nil {
-		return result{}, err
-	}
 	i := s.lasted()
-	restore, how, err := s.lose(ctx, primary)
-	if err != nil {
-		return result{}, err
-	}
-	if s.action.Loss != Forced { // a forced election takes no time
-		s.letGo()
-	}
-	var after snapshot
-	err = nodes.Promote(ctx, heir)
-	elected := s.env.Now()
-	if err == nil {
-		after, err = s.snapshot(ctx, heir)
-	}
+	i.Handover = &history.Handover{From: primary, To: heir}
+	var restore []testbed.Undo
+	n, keys, err := s.replaced(ctx, primary, func() (time.Duration, error) {
+		undos, how, err := s.lose(ctx, primary)
+		if err != nil {
+			return 0, err
+		}
+		restore, i.Handover.How = undos, how
+		if s.action.Loss != Forced { // a forced election takes no time
+			s.letGo()
+		}
+		err = s.env.(testbed.Nodes).Promote(ctx, heir)
+		i.Handover.At = s.env.Now()
+		return i.Handover.At, err
+	})
 	_, uerr := undoAll(ctx, restore)
 	if err != nil {
 		return result{}, errors.Join(err, uerr)
 	}
-	i.Handover = &history.Handover{From: primary, To: heir, How: how, At: elected}
-	n := 0
-	n, i.Keys = s.differences(before, after, elected)
+	i.Keys = keys
 	return result{n, i}, uerr
 }
 
