@@ -3,7 +3,6 @@ package reports
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
@@ -141,7 +140,8 @@ func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick
 		// "Use it only if" then begins with the condition that the resource refuses older fencing
 		// tokens. The alternatives must do without such a resource.
 		return slices.DeleteFunc(locks.PicksLike(known.ID, claims, known.Topology), func(p locks.Pick) bool {
-			return a.Answer == useOnlyIf && fenced(p)
+			promised, _ := promises(p)
+			return a.Answer == useOnlyIf && promised.Fenced
 		})
 	}
 	if a.Answer != useOnlyIf || len(a.Broken) == 0 {
@@ -151,11 +151,6 @@ func insteadOf(known locks.Recipe, claims history.Claims, a advice) []locks.Pick
 	return slices.DeleteFunc(locks.Picks(), func(p locks.Pick) bool {
 		return !likePick(known, claims, p) || len(breaks(p, first)) > 0
 	})
-}
-
-func fenced(p locks.Pick) bool {
-	r, ok := locks.ByID(p.ID)
-	return ok && r.Claims(time.Second, 5).Fenced
 }
 
 // matters reports whether a flaw matters in choosing a lock with these claims. Two kinds of limits

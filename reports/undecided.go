@@ -27,7 +27,7 @@ func (r result) openCells() []openCell {
 		o := openCell{Text: text, Dir: dir}
 		if dir != "" {
 			folder := wording.Quote(path.Join(r.Matrix.Store, dir))
-			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder, true}, {"judge the stored trial again", "lockstorm check " + folder, true}}
+			o.Commands = []command{{"run this trial again", "lockstorm replay " + folder}, {"judge the stored trial again", "lockstorm check " + folder}}
 		}
 		out = append(out, o)
 	}

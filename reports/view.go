@@ -129,7 +129,7 @@ type cellDetail struct {
 	Drawn                             string
 	Dir                               string
 	Kept                              keptFiles // what is in Dir
-	Commands                          []command // to run or judge the trial again
+	Anywhere, Stored                  []command // to run or judge the trial again: without the store, and with it
 	// Title names the trial; Shrunk says how it came about.
 	Title, Shrunk string
 	// Number is the index of the story and the timeline in the page's data, if Told. Plain is a
@@ -145,22 +145,6 @@ func (c cellDetail) Told() bool { return !c.Story.Empty() || c.Story.Note != "" 
 // Undeclared reports whether the cell shows a flaw that its recipe does not declare.
 func (c cellDetail) Undeclared() bool {
 	return slices.ContainsFunc(c.Flaws, func(f flawView) bool { return f.Kind == undeclaredKind })
-}
-
-// Anywhere returns the commands that run without the store, the campaign's directory.
-func (c cellDetail) Anywhere() []command { return c.commands(false) }
-
-// Stored returns the commands that need the store.
-func (c cellDetail) Stored() []command { return c.commands(true) }
-
-func (c cellDetail) commands(stored bool) []command {
-	var out []command
-	for _, x := range c.Commands {
-		if x.Stored == stored {
-			out = append(out, x)
-		}
-	}
-	return out
 }
 
 // Causes returns the flaws grouped by cause and kind, in the order of Flaws.
@@ -186,11 +170,8 @@ type causeView struct {
 // undeclaredKind is the word for the kind of an undeclared flaw.
 const undeclaredKind = "undeclared"
 
-// command is a shell command and its purpose. Stored: the command needs the store.
-type command struct {
-	What, Line string
-	Stored     bool
-}
+// command is a shell command and its purpose.
+type command struct{ What, Line string }
 
 // flawView is one flaw of a cell, as a page shows it.
 type flawView struct {

@@ -99,21 +99,22 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: plots.CellWords(c),
 		Share: shareWords(c),
 	}
-	stored := func(what, verb string) {
-		d.Commands = append(d.Commands, command{what, "lockstorm " + verb + " " + wording.Quote(path.Join(r.Matrix.Store, d.Dir)), true})
-	}
 	d.Dir = r.toldDir(c)
 	x := r.Details[d.Dir]
+	stored := func(what, verb string) {
+		d.Stored = append(d.Stored, command{what, "lockstorm " + verb + " " + wording.Quote(path.Join(r.Matrix.Store, d.Dir))})
+	}
+	again := "run this trial again"
 	switch d.Dir {
 	case c.Dir:
-		d.Commands = append(d.Commands, command{"run this trial again", c.Replay, false})
 	case c.Minimal:
 		stored("run this minimal trial again", "replay")
-		d.Commands = append(d.Commands, command{"run the original trial again, before shrinking", c.Replay, false})
+		again = "run the original trial again, before shrinking"
 	default:
 		stored("run again this trial, which shows an undeclared violation", "replay")
-		d.Commands = append(d.Commands, command{"run the trial again that shows the verdict", c.Replay, false})
+		again = "run the trial again that shows the verdict"
 	}
+	d.Anywhere = []command{{again, c.Replay}}
 	if d.Dir != "" {
 		stored("judge the stored trial again", "check")
 		d.Kept = x.Kept

@@ -28,7 +28,7 @@ func waits(client int, f story.Focus) []bar {
 		}
 		refused := p.Done() == history.Fail
 		if refused && !waiting {
-			out = append(out, bar{From: p.Invoke.Time, Style: barWait, Client: client, Label: "waits for the lock"})
+			out = append(out, bar{From: p.Invoke.Time, Look: barWait, Client: client, Label: "waits for the lock"})
 		}
 		if waiting || refused {
 			last := &out[len(out)-1]

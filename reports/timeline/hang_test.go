@@ -34,7 +34,7 @@ func TestAHangIsDrawnToTheTrialsEnd(t *testing.T) {
 	healed := false
 	for _, l := range newScene(f, nil).Lanes {
 		for _, b := range l.Bars {
-			if b.Style == barFault && b.To != end {
+			if b.Look == barFault && b.To != end {
 				t.Errorf("the fault's bar ends at %v, want the trial's end, %v", b.To, end)
 			}
 		}

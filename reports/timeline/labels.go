@@ -25,19 +25,19 @@ func (p *picture) thin(l lane) lane {
 	var out lane
 	last := -1
 	for _, b := range l.Bars {
-		if b.Style == barBusy && last >= 0 && near(out.Bars[last].To, b.From) {
+		if b.Look == barBusy && last >= 0 && near(out.Bars[last].To, b.From) {
 			o := &out.Bars[last]
 			o.To, o.Times = max(o.To, b.To), max(o.Times, 1)+1
 			continue
 		}
-		if b.Style == barBusy {
+		if b.Look == barBusy {
 			last = len(out.Bars)
 		}
 		out.Bars = append(out.Bars, b)
 	}
 	at := map[mark]time.Duration{}
 	for _, m := range l.Marks {
-		kind := mark{Shape: m.Shape, Client: m.Client, Foreign: m.Foreign, Label: m.Label}
+		kind := mark{Look: m.Look, Client: m.Client, Foreign: m.Foreign, Label: m.Label}
 		if before, ok := at[kind]; !ok || !near(before, m.At) {
 			at[kind] = m.At
 			out.Marks = append(out.Marks, m)
@@ -50,16 +50,16 @@ func (p *picture) thin(l lane) lane {
 // barLabel writes a bar's label into the bar. If it does not fit, the label of a fault or a finding stands
 // beside the bar.
 func (p *picture) barLabel(row *strip, b bar, all []bar) {
-	k, w := barLooks[b.Style], widthOf(b.Label)
+	k, w := b.Look, widthOf(b.Label)
 	if b.Label == "" || k.Height < fontSize {
 		return
 	}
 	x, end := p.x(b.From), p.x(b.To)
 	switch dy := k.Top + k.Height/2 + 4; {
 	case end-x > w+8:
-		class := map[barStyle]string{barHold: "on tl-" + clientClass(b.Client), barFault: "halo", barFinding: "onalarm", barGone: "halo", barUnknown: "halo"}[b.Style]
+		class := map[*look]string{barHold: "on tl-" + clientClass(b.Client), barFault: "halo", barFinding: "onalarm", barGone: "halo", barUnknown: "halo"}[b.Look]
 		p.write(row, b.Label, class, dy, x+5)
-	case b.Style >= barFault:
+	case k.Beside:
 		var spots []float64
 		for _, from := range []float64{max(end, x+least) + 4, x - 4 - w} {
 			clear := true

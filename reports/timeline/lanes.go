@@ -25,7 +25,7 @@ func faultLanes(f titles) []lane {
 		if w.Hits == 0 && !w.Open {
 			label += " (hit nothing)"
 		}
-		bars = append(bars, bar{From: w.From, To: w.To, Style: barFault, Client: history.NoClient, Fault: w.Fault, Label: label, Title: f.fault(w)})
+		bars = append(bars, bar{From: w.From, To: w.To, Look: barFault, Client: history.NoClient, Fault: w.Fault, Label: label, Title: f.fault(w)})
 	}
 	lanes := stack(bars, faultLane, "faults", 4, (f.To-f.From)/6)
 	for _, op := range f.Ops {
@@ -34,7 +34,7 @@ func faultLanes(f titles) []lane {
 			if hung := facts.HungClients(f.Ops); len(hung) > 0 {
 				label += " but " + wording.List(hung)
 			}
-			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Shape: markEvent, Client: history.NoClient, Label: label, Title: line("nemesis", label, op.Time, op.Time, false)})
+			lanes[0].Marks = append(lanes[0].Marks, mark{At: op.Time, Look: markEvent, Client: history.NoClient, Label: label, Title: line("nemesis", label, op.Time, op.Time, false)})
 			lanes[0] = lanes[0].within(f.From, f.To)
 		}
 	}
@@ -45,7 +45,7 @@ func label(f story.Finding) string { return f.Oracle + ": " + string(f.Cause) }
 
 // findingLanes stacks the findings about the lock of the finding in focus.
 func findingLanes(f titles) []lane {
-	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f.Focus), Style: barFinding, Client: history.NoClient, Label: label(f.Finding), Title: f.finding(f.Finding)}}
+	bars := []bar{{From: f.Finding.From, To: endOfFinding(f.Finding, f.Focus), Look: barFinding, Client: history.NoClient, Label: label(f.Finding), Title: f.finding(f.Finding)}}
 	var others []bar
 	count := map[int]int{}
 	for _, o := range f.Others {
@@ -57,7 +57,7 @@ func findingLanes(f titles) []lane {
 		i := slices.IndexFunc(others, func(b bar) bool { return b.Label == label(o) && overlaps(o.From, end, b.From, b.To) })
 		if i < 0 {
 			i = len(others)
-			others = append(others, bar{From: o.From, To: end, Style: barOther, Client: history.NoClient, Label: label(o), Title: f.finding(o)})
+			others = append(others, bar{From: o.From, To: end, Look: barOther, Client: history.NoClient, Label: label(o), Title: f.finding(o)})
 		}
 		others[i].From, others[i].To = min(others[i].From, o.From), max(others[i].To, end)
 		count[i]++
@@ -144,7 +144,7 @@ func newClientLane(client int, f titles) lane {
 // eventMarks are the marks of events on the lanes of their clients and nodes. Marks of keys show
 // evictions and moved slots; lane.split marks splits.
 var eventMarks = map[string]struct {
-	shape markShape
+	shape *look
 	label string
 }{
 	history.FLost:      {markLost, "told: lost"},
@@ -170,12 +170,12 @@ func (l *lane) marked(op history.Op) {
 }
 
 // event adds the mark of an event of the lane's client or node.
-func (l *lane) event(op history.Op, shape markShape, label string) {
+func (l *lane) event(op history.Op, shape *look, label string) {
 	who := op.Node
 	if op.Client >= 0 {
 		who = history.ClientName(op.Client)
 	}
-	l.Marks = append(l.Marks, mark{At: op.Time, Shape: shape, Client: op.Client, Label: label, Title: line(who, label, op.Time, op.Time, false)})
+	l.Marks = append(l.Marks, mark{At: op.Time, Look: shape, Client: op.Client, Label: label, Title: line(who, label, op.Time, op.Time, false)})
 }
 
 // crashOf returns when the client crashed; end if it did not crash.
@@ -191,10 +191,10 @@ func crashOf(client int, ops []history.Op, end time.Duration) time.Duration {
 // holdBars returns the bar of a believed hold. If the hold's key was gone before the hold ended, the
 // time without the key is a bar of its own.
 func holdBars(h checker.Hold, t titles) []bar {
-	b := bar{From: h.From, To: min(h.To, t.End), Style: barHold, Client: h.Client, Label: "holds"}
+	b := bar{From: h.From, To: min(h.To, t.End), Look: barHold, Client: h.Client, Label: "holds"}
 	switch h.Mode {
 	case history.Read:
-		b.Style, b.Label = barRead, "reads"
+		b.Look, b.Label = barRead, "reads"
 	case history.Write:
 		b.Label = "writes"
 	}
@@ -204,7 +204,7 @@ func holdBars(h checker.Hold, t titles) []bar {
 		return []bar{b}
 	}
 	after := b
-	after.From, after.Style, after.Label = gone, barGone, b.Label+", its key is gone"
+	after.From, after.Look, after.Label = gone, barGone, b.Label+", its key is gone"
 	b.To = gone
 	b.Title, after.Title = t.hold(h, b), t.hold(h, after)
 	if b.To <= b.From {
@@ -217,24 +217,24 @@ func holdBars(h checker.Hold, t titles) []bar {
 // writes that did not succeed have neither. Believed holds have their own bars.
 func (l *lane) operation(p history.Pair, end time.Duration, t titles) {
 	c := p.Invoke.Client
-	b := bar{From: p.Invoke.Time, To: end, Style: barUnknown, Client: c, Label: p.Invoke.F + " ?", Title: t.operation(p)}
+	b := bar{From: p.Invoke.Time, To: end, Look: barUnknown, Client: c, Label: p.Invoke.F + " ?", Title: t.operation(p)}
 	if p.Complete != nil {
 		b.To = p.Complete.Time
 		switch p.Complete.Type {
 		case history.OK:
-			b.Style, b.Label = barAttempt, ""
+			b.Look, b.Label = barAttempt, ""
 		case history.Fail:
-			b.Style, b.Label = barBusy, ""
+			b.Look, b.Label = barBusy, ""
 		}
 	}
 	switch p.Invoke.F {
 	case history.FRead, history.FWrite:
-		if b.Style == barAttempt {
+		if b.Look == barAttempt {
 			shape := markRead
 			if p.Invoke.F == history.FWrite {
 				shape = markWrite
 			}
-			l.Marks = append(l.Marks, mark{At: b.To, Shape: shape, Client: c, Title: b.Title})
+			l.Marks = append(l.Marks, mark{At: b.To, Look: shape, Client: c, Title: b.Title})
 		}
 	default:
 		l.Bars = append(l.Bars, b)
@@ -275,9 +275,9 @@ func nodeLanes(f titles) []lane {
 		if !ok {
 			continue
 		}
-		b := bar{From: s.From, To: s.To, Style: barKey, Client: s.Owner, Label: fmt.Sprintf("c%d's key", s.Owner)}
+		b := bar{From: s.From, To: s.To, Look: barKey, Client: s.Owner, Label: fmt.Sprintf("c%d's key", s.Owner)}
 		if s.Forever {
-			b.Style = barKeyEver
+			b.Look = barKeyEver
 			b.Label += ", no expiry"
 		}
 		b.Title = line(s.Node, b.Label, b.From, b.To, false)
@@ -321,23 +321,16 @@ func (l *lane) split(node, first string, splits []facts.Split) {
 	}
 }
 
+// keyLooks are the looks of the events of keys.
+var keyLooks = map[facts.Kind]*look{
+	facts.Set: markSet, facts.Renewed: markRenewed, facts.Persisted: markRenewed, facts.Deleted: markDeleted,
+	facts.Expired: markExpired, facts.Gone: markExpired, facts.Lost: markGone, facts.Evicted: markGone, facts.Moved: markGone,
+}
+
 func keyMark(x facts.Event, t titles) mark {
-	m := mark{At: x.At, Client: x.Client, Foreign: x.Foreign(), Title: t.keyEvent(x)}
-	switch x.Kind {
-	case facts.Set:
-		m.Shape = markSet
-	case facts.Renewed, facts.Persisted:
-		m.Shape = markRenewed
-	case facts.Deleted:
-		m.Shape = markDeleted
-	case facts.Expired:
-		m.Shape = markExpired
-	case facts.Lost, facts.Evicted, facts.Moved:
-		m.Shape = markGone
+	m := mark{At: x.At, Look: keyLooks[x.Kind], Client: x.Client, Foreign: x.Foreign(), Title: t.keyEvent(x)}
+	if m.Look == markGone || x.Kind == facts.Gone {
 		m.Label = string(x.Kind)
-	case facts.Gone:
-		m.Shape = markExpired
-		m.Label = "gone"
 	}
 	return m
 }

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,11 +13,12 @@ import (
 // everything is a scene that has each look.
 func everything() scene {
 	l := lane{Kind: clientLane, Label: "c0", Shades: []shade{{To: 1}}, Dead: 1}
-	for b := range barLooks {
-		l.Bars = append(l.Bars, bar{Style: barStyle(b), To: time.Second})
-	}
-	for m := range markLooks {
-		l.Marks = append(l.Marks, mark{Shape: markShape(m), Foreign: m == int(markDeleted)})
+	for _, k := range looks[:slices.Index(looks, foreignLook)] {
+		if k.Height > 0 {
+			l.Bars = append(l.Bars, bar{Look: k, To: time.Second})
+		} else {
+			l.Marks = append(l.Marks, mark{Look: k, Foreign: k == markDeleted})
+		}
 	}
 	return scene{Axis: axis{{At: 0}, {At: time.Second}}, Lanes: []lane{l}, Steps: []step{{}}, Arrows: []arrow{{Came: time.Second}}}
 }
@@ -28,7 +30,7 @@ func TestLegendExplainsEveryLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
-	for _, k := range looks() {
+	for _, k := range looks {
 		if names[k.Name] {
 			t.Errorf("two looks are named %q", k.Name)
 		}
@@ -52,7 +54,7 @@ func TestLegendExplainsEveryLook(t *testing.T) {
 func TestLanesTellBeliefsAndWaits(t *testing.T) {
 	type told struct {
 		client   int
-		style    barStyle
+		look     *look
 		from, to float64 // ms
 	}
 	for _, c := range []struct {
@@ -83,10 +85,10 @@ func TestLanesTellBeliefsAndWaits(t *testing.T) {
 			var got []told
 			for _, l := range sceneOf(t, c.trial).Lanes {
 				for _, b := range l.Bars {
-					switch b.Style {
+					switch b.Look {
 					case barHold, barRead, barGone, barWait:
 						ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-						got = append(got, told{b.Client, b.Style, ms(b.From), ms(b.To)})
+						got = append(got, told{b.Client, b.Look, ms(b.From), ms(b.To)})
 					}
 				}
 			}

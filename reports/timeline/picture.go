@@ -58,7 +58,7 @@ func Symbols() ([]byte, error) {
 
 func wholeLegend() ([]entry, px) {
 	all := map[string]bool{}
-	for _, k := range looks() {
+	for _, k := range looks {
 		all[k.Name] = true
 	}
 	return legend(0, all)
@@ -208,7 +208,7 @@ func (p *picture) ground() {
 			p.Grounds = append(p.Grounds, shape{Class: "lane", X: p.Left, Y: px(p.tops[i] + 1), W: p.Plot, H: px(laneHeights[l.Kind] - 2)})
 		}
 		for _, b := range l.Bars {
-			if b.Style == barFault {
+			if b.Look == barFault {
 				across("band", p.inks(b.Fault), b.From, b.To)
 			}
 		}
@@ -216,7 +216,7 @@ func (p *picture) ground() {
 	across("harm", "", p.Harm.From, p.end())
 	p.legend["harm"] = true
 	for i, l := range p.Lanes {
-		over := func(k look, ink string, from, to time.Duration) {
+		over := func(k *look, ink string, from, to time.Duration) {
 			x := p.x(from)
 			h := laneHeights[l.Kind] - 2
 			p.Rows[i].Shapes = append(p.Rows[i].Shapes, shape{Class: k.Name, Ink: ink, Pattern: k.Pattern, X: px(x), Y: px(-h / 2), W: px(p.x(to) - x), H: px(h)})
@@ -236,24 +236,24 @@ func (p *picture) lane(i int, l lane) {
 	l = p.thin(l)
 	row := &p.Rows[i]
 	for _, b := range l.Bars {
-		k, x := barLooks[b.Style], p.x(b.From)
+		k, x := b.Look, p.x(b.From)
 		s := shape{Class: k.Name, Pattern: k.Pattern, X: px(x), Y: px(k.Top), W: px(p.x(b.To) - x), H: px(k.Height)}
 		if s.W < least {
 			s.W, s.Short = least, max(s.W, .1)
 		}
-		if b.Style == barFault {
+		if b.Look == barFault {
 			s.Ink = p.inks(b.Fault)
 		}
 		if b.Times > 1 {
 			b.Title = fmt.Sprintf("%d attempts, the first: %s", b.Times, b.Title)
 		}
 		p.legend[k.Name] = true
-		p.legend["key"] = p.legend["key"] || b.Style == barKeyEver
+		p.legend["key"] = p.legend["key"] || b.Look == barKeyEver
 		row.Items = append(row.Items, item{Class: clientClass(b.Client), Title: b.Title, Bar: &s})
 		p.barLabel(row, b, l.Bars)
 	}
 	for _, m := range l.Marks {
-		k, x := markLooks[m.Shape], px(p.x(m.At))
+		k, x := m.Look, px(p.x(m.At))
 		it := item{Class: clientClass(m.Client), Title: m.Title, Symbol: k.Name, Stem: k.Stem, X: x, Y: px(k.Top)}
 		if m.Foreign {
 			it.Class = foreignLook.Name

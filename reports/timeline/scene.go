@@ -70,27 +70,10 @@ type shade struct {
 	Fault    string
 }
 
-type barStyle int
-
-const (
-	barWait    barStyle = iota // from the first refused attempt to the last attempt's end
-	barAttempt                 // an operation that succeeded
-	barBusy                    // an operation that was refused
-	barHold                    // a believed hold
-	barRead                    // a believed hold of a reader
-	barGone                    // a believed hold whose key is gone
-	barUnknown                 // an operation that may or may not have happened
-	barKey                     // a key carrying a client's grant
-	barKeyEver                 // a key carrying a client's grant, without an expiry
-	barFault
-	barFinding
-	barOther // a finding other than the one in focus
-)
-
 // bar is an interval on a lane.
 type bar struct {
 	From, To time.Duration
-	Style    barStyle
+	Look     *look
 	Client   int // the client whose colour the bar has; history.NoClient for none
 	Fault    string
 	Label    string
@@ -99,25 +82,10 @@ type bar struct {
 	Title string // see titles
 }
 
-type markShape int
-
-const (
-	markRead markShape = iota
-	markWrite
-	markLost
-	markCrash
-	markSet
-	markRenewed
-	markDeleted
-	markExpired
-	markGone // lost by the node, evicted or moved
-	markEvent
-)
-
 // mark is an instant on a lane.
 type mark struct {
 	At     time.Duration
-	Shape  markShape
+	Look   *look
 	Client int
 	// Foreign: the command changed a key that carried another client's grant.
 	Foreign bool

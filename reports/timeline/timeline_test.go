@@ -53,10 +53,10 @@ func asText(s scene) []byte {
 			fmt.Fprintf(&b, "\n  shade %s to %s %s", at(x.From), at(x.To), x.Fault)
 		}
 		for _, x := range l.Bars {
-			fmt.Fprintf(&b, "\n  %s c%d %s to %s %q\n    %s", barLooks[x.Style].Name, x.Client, at(x.From), at(x.To), x.Label, strings.ReplaceAll(x.Title, "\n", "\n    "))
+			fmt.Fprintf(&b, "\n  %s c%d %s to %s %q\n    %s", x.Look.Name, x.Client, at(x.From), at(x.To), x.Label, strings.ReplaceAll(x.Title, "\n", "\n    "))
 		}
 		for _, x := range l.Marks {
-			fmt.Fprintf(&b, "\n  %s c%d %s foreign=%v %q\n    %s", markLooks[x.Shape].Name, x.Client, at(x.At), x.Foreign, x.Label, strings.ReplaceAll(x.Title, "\n", "\n    "))
+			fmt.Fprintf(&b, "\n  %s c%d %s foreign=%v %q\n    %s", x.Look.Name, x.Client, at(x.At), x.Foreign, x.Label, strings.ReplaceAll(x.Title, "\n", "\n    "))
 		}
 	}
 	return append(b.Bytes(), '\n')
