@@ -19,7 +19,7 @@ import (
 // alsoRenewal returns a trial with seven removals of another client's key, which the recipe
 // declares, and then one renewal of another client's key, which it does not declare.
 func alsoRenewal(tb testing.TB) sampleTrial {
-	s := sampleOf(reporttest.ForeignRenewal(tb))
+	s := sampleOf(reporttest.Made(tb, "foreign-renewal"))
 	renewal := s.Trial.Verdicts[0].Findings[0]
 	var all []checker.Finding
 	for i := range 7 {

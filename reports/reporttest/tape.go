@@ -85,21 +85,9 @@ func (t *Tape) Acquire(client int, start, done float64) {
 	})
 }
 
-// AcquireMode adds a successful acquire of a read-write lock.
-func (t *Tape) AcquireMode(client int, mode history.Mode, start, done float64) {
-	t.Op(client, history.FAcquire, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
-}
-
 // Busy adds an acquire that fails because the lock is held.
 func (t *Tape) Busy(client int, start, done float64) {
 	t.Op(client, history.FAcquire, start, done, history.Fail, func(o *history.Op) { o.Reason = history.Busy })
-}
-
-// Unknown adds an operation that gets no reply.
-func (t *Tape) Unknown(client int, f string, start, done float64) {
-	t.Op(client, f, start, done, history.Info, func(o *history.Op) {
-		o.Reason, o.Error = history.Unknown, "read tcp 127.0.0.1:4711: i/o timeout"
-	})
 }
 
 // Release adds a release that completes with typ. If typ is history.Fail, the reason is NotHeld.
@@ -109,11 +97,6 @@ func (t *Tape) Release(client int, start, done float64, typ history.Type) {
 			o.Reason = history.NotHeld
 		}
 	})
-}
-
-// ReleaseMode adds a release of a read-write lock.
-func (t *Tape) ReleaseMode(client int, mode history.Mode, start, done float64) {
-	t.Op(client, history.FRelease, start, done, history.OK, func(o *history.Op) { o.Mode = mode })
 }
 
 // Touch adds a read or a write of the guarded resource (history.FRead or FWrite). It takes one

@@ -16,8 +16,8 @@ func TestAdviceOnARaceAcrossTwoPrimariesIsNoAtomicStep(t *testing.T) {
 		sample       reporttest.Trial
 		want, refuse string
 	}{
-		{"two primaries", reporttest.SplitInTwo(t), "min-replicas-to-write", "one atomic step"},
-		{"one node", reporttest.Evicted(t), "one atomic step", "min-replicas-to-write"},
+		{"two primaries", reporttest.Made(t, "split-brain"), "min-replicas-to-write", "one atomic step"},
+		{"one node", reporttest.Made(t, "evicted"), "one atomic step", "min-replicas-to-write"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i := range c.sample.Verdicts {
