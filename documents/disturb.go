@@ -1,12 +1,10 @@
 package documents
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -16,7 +14,7 @@ import (
 
 // disturb does to nodes, links and clocks what the settings ask for. Only the simulation is disturbed,
 // which can do all of it.
-func (u *usage) disturb(ctx context.Context, env testbed.Env, seed uint64) error {
+func (u *run) disturb(ctx context.Context, env testbed.Env, seed uint64) error {
 	err := testbed.Sleep(ctx, u.After)
 	for n := range u.Kill {
 		err = errors.Join(err, env.(testbed.Nodes).Kill(ctx, node(n), nil))
@@ -41,40 +39,30 @@ func (u *usage) disturb(ctx context.Context, env testbed.Env, seed uint64) error
 func node(n int) string          { return fmt.Sprint("n", n) }
 func link(c, n int) testbed.Link { return testbed.Link{From: fmt.Sprint("c", c), To: node(n)} }
 
-// held is a link whose answers are held back by one hold after another.
-type held struct {
-	link  testbed.Link
-	undo  testbed.Undo  // ends the current hold
-	until time.Duration // when the current hold ends, since the beginning of the first
-}
-
 // slow delays the answers on each link between a client and a node by successive holds. Each hold lasts
 // 1 to 20,000 µs, drawn independently. An answer that comes during a hold arrives when the hold ends.
-func (u *usage) slow(ctx context.Context, env testbed.Env, seed uint64) error {
+func (u *run) slow(ctx context.Context, env testbed.Env, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, uint64(u.Clients)))
-	hold := func(h *held) (err error) {
-		h.undo, err = env.(testbed.Network).Hold(ctx, h.link, testbed.Downstream)
-		h.until += time.Duration(1+r.Int64N(20_000)) * time.Microsecond
+	undo := make([]testbed.Undo, u.Clients*u.Nodes) // ends a link's current hold
+	until := make([]time.Duration, len(undo))       // when it ends, since the beginning of the first
+	hold := func(i int) (err error) {
+		undo[i], err = env.(testbed.Network).Hold(ctx, link(i/u.Nodes, i%u.Nodes), testbed.Downstream)
+		until[i] += time.Duration(1+r.Int64N(20_000)) * time.Microsecond
 		return err
 	}
-	var links []*held
-	for i := range u.Clients * u.Nodes {
-		links = append(links, &held{link: link(i/u.Nodes, i%u.Nodes)})
-		if err := hold(links[i]); err != nil {
+	for i := range undo {
+		if err := hold(i); err != nil {
 			return err
 		}
 	}
 	// One loop serves all links. If several holds end at the same instant, they end in the same order in
 	// every run.
-	for start := env.Now(); ; {
-		next := slices.MinFunc(links, func(a, b *held) int { return cmp.Compare(a.until, b.until) })
-		if next.until >= u.Lasts {
-			break
-		}
-		if err := testbed.Sleep(ctx, start+next.until-env.Now()); err != nil {
+	for start := env.Now(); slices.Min(until) < u.Lasts; {
+		next := slices.Index(until, slices.Min(until))
+		if err := testbed.Sleep(ctx, start+until[next]-env.Now()); err != nil {
 			return err
 		}
-		if _, err := next.undo(ctx); err != nil {
+		if _, err := undo[next](ctx); err != nil {
 			return err
 		}
 		if err := hold(next); err != nil {
@@ -82,25 +70,22 @@ func (u *usage) slow(ctx context.Context, env testbed.Env, seed uint64) error {
 		}
 	}
 	var err error
-	for _, h := range links {
-		_, failed := h.undo(ctx)
+	for _, end := range undo {
+		_, failed := end(ctx)
 		err = errors.Join(err, failed)
 	}
 	return err
 }
 
-// cpu matches the seconds of processor time in the answer to INFO cpu.
-var cpu = regexp.MustCompile(`used_cpu_(?:sys|user):(\d+\.\d+)`)
-
 // processor returns the share of one processor that node n0's server uses during the given time.
 func processor(ctx context.Context, env testbed.Env, during time.Duration) (float64, error) {
 	used := func() (sum float64, err error) {
-		info, err := env.Client(0).Locks().Nodes[0].Info(ctx, "cpu").Result()
-		for _, found := range cpu.FindAllStringSubmatch(info, -1) {
-			seconds, _ := strconv.ParseFloat(found[1], 64) // a number
+		info := env.Client(0).Locks().Nodes[0].InfoMap(ctx, "cpu")
+		for _, item := range []string{"used_cpu_sys", "used_cpu_user"} {
+			seconds, _ := strconv.ParseFloat(info.Item("CPU", item), 64) // a number
 			sum += seconds
 		}
-		return sum, err
+		return sum, info.Err()
 	}
 	before, err := used()
 	if err == nil {

@@ -11,21 +11,24 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
 func TestAcquisitionsHaveNoFiguresIfThereWereNone(t *testing.T) {
+	e, _ := ByID("node-timeout")
 	took := grant{asked: time.Second, tried: 3 * time.Second, got: 3*time.Second + 5*time.Millisecond}
 	for _, c := range []struct {
-		used usage
+		used run
 		want string
 	}{
-		{usage{attempts: 7}, "0; –; –"},
-		{usage{attempts: 3, grants: []grant{took}}, "1; 5 ms; 3.0"}, // 5 ms is the duration of the third attempt alone
+		{run{attempts: 7}, "0; –; –"},
+		{run{attempts: 3, grants: []grant{took}}, "1; 5 ms; 3.0"}, // 5 ms is the duration of the third attempt alone
 	} {
-		if got := measures["per acquisition"]([]usage{c.used}); got != c.want {
-			t.Errorf("%d attempts, %d grants: got %q, want %q", c.used.attempts, len(c.used.grants), got, c.want)
+		c.used.recipe = locks.All()[0]
+		if got, err := c.used.figures().render(e.Columns[1].Shows, nil); err != nil || got != c.want {
+			t.Errorf("%d attempts, %d grants: got %q, %v, want %q", c.used.attempts, len(c.used.grants), got, err, c.want)
 		}
 	}
 }
@@ -58,7 +61,7 @@ func TestSlowNodesAnswerIndependently(t *testing.T) {
 	tb := sim.New()
 	setup := testbed.Setup{Topology: testbed.Independent, Nodes: nodes, Clients: 2, Seed: 1, Clock: tb.Clock(), Commands: func(history.Command) {}}
 	err := tb.Run(t.Context(), setup, func(ctx context.Context, env testbed.Env) error {
-		u := usage{settings: settings{Slow: true, Clients: 2, Nodes: nodes, Lasts: 30 * time.Second}}
+		u := run{settings: settings{Slow: true, Clients: 2, Nodes: nodes, Lasts: 30 * time.Second}}
 		all, ctx := errgroup.WithContext(ctx)
 		all.Go(func() error { return u.disturb(ctx, env, 1) })
 		for n := range nodes {

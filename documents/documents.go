@@ -7,7 +7,7 @@
 // can compare the page's figures with a fresh run.
 //
 // Vocabulary: an item is a listing in a document, a scenario that the document tells, or a claim
-// that it makes. A figure is a number in a sentence of an experiment, taken from cells of its table.
+// that it makes. A figure is a number that an experiment measures, for a cell or a sentence.
 package documents
 
 import (
@@ -98,7 +98,9 @@ func (d Document) Anchor() string {
 // Count returns the number of items of a kind.
 func (d Document) Count(kind string) (n int) {
 	for _, item := range d.Items {
-		n += count(item.Kind == kind)
+		if item.Kind == kind {
+			n++
+		}
 	}
 	return n
 }

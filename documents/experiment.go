@@ -1,21 +1,18 @@
 package documents
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"text/template"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // Experiment answers a question that no single trial of lockstorm run or replay answers, by a
@@ -26,16 +23,19 @@ type Experiment struct {
 	Real          bool
 	OnRedis       string `yaml:"onRedis"`
 	With          yaml.Node
-	Columns       []struct {
-		Name, Shows string
-		Real        bool
-		With        yaml.Node
-	}
-	Rows []struct {
+	Columns       []column
+	Rows          []struct {
 		Cells []string
+		As    string
 		With  yaml.Node
 	}
 	Says map[string]string
+}
+
+type column struct {
+	Name, Shows, As string
+	Real            bool
+	With            yaml.Node
 }
 
 // Result is the result of an experiment: a table, and sentences with its figures.
@@ -59,48 +59,72 @@ func ByID(id string) (Experiment, bool) {
 
 // Run measures on a testbed. On virtual time, the result is a pure function of the seed. An error
 // means that the harness failed.
-func (e Experiment) Run(ctx context.Context, tb testbed.Testbed, seed uint64) (r Result, err error) {
-	defer func() {
-		if err != nil {
-			r, err = Result{}, fmt.Errorf("experiment %s: %w", e.ID, err)
-		}
-	}()
-	l, used := lab{tb, seed}, map[settings][]usage{}
-	for _, c := range e.Columns {
-		if !c.Real || l.real() {
-			r.Columns = append(r.Columns, c.Name)
-		}
+func (e Experiment) Run(ctx context.Context, tb testbed.Testbed, seed uint64) (Result, error) {
+	r, err := e.run(ctx, tb, seed)
+	if err != nil {
+		return Result{}, fmt.Errorf("experiment %s: %w", e.ID, err)
 	}
+	return r, nil
+}
+
+// cell is a measured cell of the table.
+type cell struct {
+	names []string // the texts and the name of its row, and those of its column
+	settings
+	text string
+}
+
+func (e Experiment) run(ctx context.Context, tb testbed.Testbed, seed uint64) (r Result, err error) {
+	made := map[settings]figures{}
+	columns := slices.DeleteFunc(slices.Clone(e.Columns), func(c column) bool { return c.Real && !trial.RealTime(tb) })
+	for _, c := range columns {
+		r.Columns = append(r.Columns, c.Name)
+	}
+	var cells []cell
 	for _, row := range e.Rows {
-		cells := slices.Clone(row.Cells)
-		for _, c := range e.Columns {
-			if c.Shows == "" || c.Real && !l.real() {
-				continue
+		texts := slices.Clone(row.Cells)
+		for _, c := range columns[len(texts):] {
+			m := cell{names: append(slices.Clone(row.Cells), row.As, c.Name, c.As)}
+			err := errors.Join(e.With.Decode(&m.settings), row.With.Decode(&m.settings), c.With.Decode(&m.settings))
+			if err == nil && made[m.settings] == nil {
+				made[m.settings], err = measure(ctx, tb, m.settings, seed)
 			}
-			var s settings
-			err := errors.Join(e.With.Decode(&s), row.With.Decode(&s), c.With.Decode(&s))
-			if err == nil && used[s] == nil {
-				used[s], err = l.runs(ctx, s)
+			if err == nil {
+				m.text, err = made[m.settings].render(c.Shows, nil)
 			}
 			if err != nil {
 				return r, err
 			}
-			cells = append(cells, measures[c.Shows](used[s]))
+			texts, cells = append(texts, m.text), append(cells, m)
 		}
-		r.Rows = append(r.Rows, cells)
+		r.Rows = append(r.Rows, texts)
 	}
 	r.Says = map[string]string{}
 	for name, text := range e.Says {
-		if r.Says[name], err = r.sentence(text); err != nil {
+		of := func(names ...string) (figures, error) { return figuresOf(cells, made, names) }
+		if r.Says[name], err = (figures{}).render(text, template.FuncMap{"of": of}); err != nil {
 			return r, err
 		}
 	}
-	// Columns without a name only serve sentences. They are the last ones.
-	r.Columns = slices.DeleteFunc(r.Columns, func(name string) bool { return name == "" })
-	for i := range r.Rows {
-		r.Rows[i] = r.Rows[i][:len(r.Columns)]
-	}
 	return r, nil
+}
+
+// figuresOf returns the figures of the runs behind the cells that have all these names. The figure text is the
+// first cell's text.
+func figuresOf(cells []cell, made map[settings]figures, names []string) (figures, error) {
+	f, seen := figures{}, map[settings]bool{}
+	for _, c := range cells {
+		if seen[c.settings] || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(c.names, name) }) {
+			continue
+		}
+		seen[c.settings] = true
+		f.add(made[c.settings])
+		f.add(figures{"text": c.text})
+	}
+	if len(seen) == 0 {
+		return nil, fmt.Errorf("no cell has the names %q", names)
+	}
+	return f, nil
 }
 
 // markdown returns the table in Markdown.
@@ -111,87 +135,4 @@ func (r Result) markdown() string {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 	}
 	return b.String()
-}
-
-// sentence fills in the figures of a sentence. Its functions take regular expressions for the names of
-// columns, and for rows, whose cells are joined by spaces:
-//   - figure returns the cell, up to a comma, a semicolon or a bracket. If there are several cells, their
-//     numbers are added: "1 of 3" and "2 of 3" are "3 of 6".
-//   - most returns the longest time in the cells.
-//   - less returns by how many per cent the first row's time is below the second row's.
-func (r Result) sentence(text string) (string, error) {
-	functions := template.FuncMap{
-		"figure": func(rows, column string) (string, error) {
-			cells, err := r.cells(rows, column)
-			return sum(cells), err
-		},
-		"most": func(rows, column string) (string, error) {
-			cells, err := r.cells(rows, column)
-			return milli(quantile(times(cells...), 1)), err
-		},
-		"less": func(row, than, column string) (string, error) {
-			a, errRow := r.cells(row, column)
-			b, errThan := r.cells(than, column)
-			if err := errors.Join(errRow, errThan); err != nil {
-				return "", err
-			}
-			return fmt.Sprintf("%.0f", 100*(1-times(a...)[0].Seconds()/times(b...)[0].Seconds())), nil
-		},
-	}
-	var b bytes.Buffer
-	t, err := template.New("sentence").Funcs(functions).Parse(text)
-	if err == nil {
-		err = t.Execute(&b, nil)
-	}
-	return b.String(), err
-}
-
-// cells returns the cells of the rows and columns that match.
-func (r Result) cells(rows, column string) (found []string, err error) {
-	rowMatches, columnMatches := regexp.MustCompile(rows), regexp.MustCompile(column)
-	for _, row := range r.Rows {
-		for i, cell := range row {
-			if columnMatches.MatchString(r.Columns[i]) && rowMatches.MatchString(strings.Join(row, " ")) {
-				found = append(found, cell)
-			}
-		}
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("no cell of a row %q in a column %q", rows, column)
-	}
-	return found, nil
-}
-
-var (
-	number = regexp.MustCompile(`\d+`)
-	timing = regexp.MustCompile(`([\d.]+) (m?s)`)
-	behind = regexp.MustCompile(`[,;].*| \(.*`)
-)
-
-// sum adds the numbers of cells, or returns the only cell up to a comma, a semicolon or a bracket.
-func sum(cells []string) string {
-	if len(cells) == 1 {
-		return behind.ReplaceAllString(cells[0], "")
-	}
-	var sums []int
-	for _, cell := range cells {
-		for i, digits := range number.FindAllString(cell, -1) {
-			n, _ := strconv.Atoi(digits) // it has nothing but digits
-			if i == len(sums) {
-				sums = append(sums, 0)
-			}
-			sums[i] += n
-		}
-	}
-	i := -1
-	return number.ReplaceAllStringFunc(cells[0], func(string) string { i++; return strconv.Itoa(sums[i]) })
-}
-
-// times returns the times in cells, as milli writes them.
-func times(cells ...string) (all []time.Duration) {
-	for _, found := range timing.FindAllStringSubmatch(strings.Join(cells, ", "), -1) {
-		d, _ := time.ParseDuration(found[1] + found[2]) // a number and a unit
-		all = append(all, d)
-	}
-	return all
 }

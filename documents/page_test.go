@@ -10,9 +10,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"text/template"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 )
 
@@ -139,23 +142,32 @@ func TestTheSeedDecidesTheFigures(t *testing.T) {
 }
 
 func TestAnExperimentWithARecipeThatIsMissingFails(t *testing.T) {
-	_, err := lab{sim.New(), 1}.runs(t.Context(), settings{Lock: "no-such-lock"})
+	_, err := measure(t.Context(), sim.New(), settings{Lock: "no-such-lock"}, 1)
 	if err == nil || !strings.Contains(err.Error(), `"no-such-lock"`) {
 		t.Errorf("got %v, want an error that names the recipe", err)
 	}
 }
 
-// A misspelt setting would leave the usual one in force.
-func TestExperimentsNameSettingsAndMeasuresThatExist(t *testing.T) {
+// A misspelt setting would leave the usual one in force. A misspelt figure would fail only in a long run.
+func TestExperimentsNameSettingsAndFiguresThatExist(t *testing.T) {
+	some := run{recipe: locks.All()[0]}
+	of := func(...string) (figures, error) {
+		f := some.figures()
+		f["text"] = ""
+		return f, nil
+	}
 	for _, e := range Experiments() {
 		withs := []yaml.Node{e.With}
 		for _, row := range e.Rows {
 			withs = append(withs, row.With)
 		}
+		texts := slices.Collect(maps.Values(e.Says))
 		for _, c := range e.Columns {
-			withs = append(withs, c.With)
-			if c.Shows != "" && measures[c.Shows] == nil {
-				t.Errorf("%s: there is no measure %q", e.ID, c.Shows)
+			withs, texts = append(withs, c.With), append(texts, c.Shows)
+		}
+		for _, text := range texts {
+			if _, err := some.figures().render(text, template.FuncMap{"of": of}); err != nil {
+				t.Errorf("%s: %v", e.ID, err)
 			}
 		}
 		for _, with := range withs {
@@ -172,20 +184,29 @@ func TestExperimentsNameSettingsAndMeasuresThatExist(t *testing.T) {
 	}
 }
 
-func TestSentencesTakeTheirFiguresFromCells(t *testing.T) {
-	r := Result{Columns: []string{"lock", "overlaps", "takes"}, Rows: [][]string{{"a", "1 of 3", "0.5 ms, 2.0 s"}, {"b", "2 of 3", "0.25 ms, 1 ms"}}}
+func TestSentencesTakeTheFiguresOfAllRunsThatTheyName(t *testing.T) {
+	tried := func(n int, took time.Duration) figures {
+		f := figures{"grants": make(series, n), "waits": series{took}}
+		if n > 1 {
+			f["beside"] = series{time.Second, 2 * time.Second}
+		}
+		return f
+	}
+	made := map[settings]figures{{Lock: "a"}: tried(1, time.Millisecond/2), {Lock: "b"}: tried(2, 2*time.Second)}
+	cells := []cell{{[]string{"a", "takes"}, settings{Lock: "a"}, "0.5"}, {[]string{"b", "takes"}, settings{Lock: "b"}, "2"}, {[]string{"b", "again"}, settings{Lock: "b"}, "2"}}
+	of := template.FuncMap{"of": func(names ...string) (figures, error) { return figuresOf(cells, made, names) }}
 	for text, want := range map[string]string{
-		`{{figure "" "overlaps"}}`:     "3 of 6",
-		`{{figure "^a" "takes"}}`:      "0.5 ms",
-		`{{most "" "takes"}}`:          "2.0 s",
-		`{{less "^b" "^a" "takes"}} %`: "50 %",
+		`{{len (of "a").grants}} of {{len (of).grants}}`:   "1 of 3",
+		`{{ms (of).waits 1.0}}, {{ms (of "a").waits 0.5}}`: "2.0 s, 0.5 ms",
+		`{{less (of "a").waits (of "b" "takes").waits}} %`: "100 %",
+		`{{(of "b").text}}, {{span (of "b").beside}}`:      "2, 1.0 to 2.0 s",
 	} {
-		if got, err := r.sentence(text); err != nil || got != want {
+		if got, err := (figures{}).render(text, of); err != nil || got != want {
 			t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{`{{figure "^c" "overlaps"}}`, `{{most "" "waits"}}`, `{{less "^a" "^c" "takes"}}`, `{{`} {
-		if got, err := r.sentence(text); err == nil {
+	for _, text := range []string{`{{(of "c").text}}`, `{{(of "a" "again").text}}`, `{{(of "a").waitz}}`, `{{`} {
+		if got, err := (figures{}).render(text, of); err == nil {
 			t.Errorf("%s: got %q, want an error", text, got)
 		}
 	}

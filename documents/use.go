@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,8 +60,8 @@ type grant struct {
 	got, left time.Duration // when the client got the lock, and when it left its critical section
 }
 
-// usage is a record of one run, from start to end on the history's clock.
-type usage struct {
+// run is a record of one run, from start to end on the history's clock.
+type run struct {
 	settings
 	recipe     locks.Recipe
 	commands   []history.Command   // in the nodes' order
@@ -73,61 +74,52 @@ type usage struct {
 	scene      string          // the outcome of the scene
 }
 
-// lab is the place where an experiment runs: a testbed and a seed.
-type lab struct {
-	tb   testbed.Testbed
-	seed uint64
-}
-
-func (l lab) real() bool { return trial.RealTime(l.tb) }
-
-// runs returns a record of each run that s asks for.
-func (l lab) runs(ctx context.Context, s settings) (all []usage, err error) {
+// measure makes the runs that s asks for, each in a new world of the testbed.
+func measure(ctx context.Context, tb testbed.Testbed, s settings, seed uint64) (figures, error) {
+	f := figures{}
 	for n := range max(1, s.Runs) {
-		seed := l.seed
+		u, its := run{settings: s}, seed
 		if s.Runs > 0 {
-			seed = l.seed<<16 + uint64(n)
+			its = seed<<16 + uint64(n)
 		}
-		u, err := l.run(ctx, s, seed)
-		if err != nil {
+		if err := u.make(ctx, tb, its); err != nil {
 			return nil, err
 		}
-		all = append(all, u)
+		f.add(u.figures())
 	}
-	return all, nil
+	return f, nil
 }
 
-// run makes one run in a new world of the testbed.
-func (l lab) run(ctx context.Context, s settings, seed uint64) (u usage, err error) {
-	u.settings = s
+func (u *run) make(ctx context.Context, tb testbed.Testbed, seed uint64) error {
 	known := append(locks.All(), peers.Recipes()...)
-	i := slices.IndexFunc(known, func(r locks.Recipe) bool { return r.ID == s.Lock })
+	i := slices.IndexFunc(known, func(r locks.Recipe) bool { return r.ID == u.Lock })
 	if i < 0 {
-		return u, fmt.Errorf("no recipe %q is registered", s.Lock)
+		return fmt.Errorf("no recipe %q is registered", u.Lock)
 	}
-	if u.recipe = known[i]; s.Patience > 0 {
-		u.recipe = locks.RedlockWaiting(func(time.Duration) time.Duration { return s.Patience })
+	if u.recipe = known[i]; u.Patience > 0 {
+		u.recipe = locks.RedlockWaiting(func(time.Duration) time.Duration { return u.Patience })
 	}
 	setup := testbed.Setup{
-		Topology: testbed.Topology(u.recipe.Topology), Nodes: s.Nodes, Clients: s.Clients, Seed: seed, CommandTimeout: s.Timeout, Clock: l.tb.Clock(),
+		Topology: testbed.Topology(u.recipe.Topology), Nodes: u.Nodes, Clients: u.Clients, Seed: seed, CommandTimeout: u.Timeout, Clock: tb.Clock(),
 		Commands: func(c history.Command) { u.commands = append(u.commands, c) },
 	}
-	if !l.real() {
+	real := trial.RealTime(tb)
+	if !real {
 		setup.Keys = func(k history.KeyChange) { u.keys = append(u.keys, k) }
 	}
-	err = l.tb.Run(ctx, setup, func(ctx context.Context, env testbed.Env) error {
-		if s.Scene != "" {
+	err := tb.Run(ctx, setup, func(ctx context.Context, env testbed.Env) error {
+		if u.Scene != "" {
 			return u.play(ctx, env)
 		}
-		return u.use(ctx, env, seed, l.real())
+		return u.use(ctx, env, seed, real)
 	})
 	history.SortCommands(u.commands)
 	slices.SortFunc(u.grants, func(a, b grant) int { return cmp.Or(cmp.Compare(a.got, b.got), cmp.Compare(a.client, b.client)) })
-	return u, err
+	return err
 }
 
 // handle returns client i's handle on the lock.
-func (u *usage) handle(env testbed.Env, i int) (locks.Lock, error) {
+func (u *run) handle(env testbed.Env, i int) (locks.Lock, error) {
 	maker, err := u.recipe.Bind(env.Client(i).Locks())
 	if err != nil {
 		return nil, err
@@ -136,7 +128,7 @@ func (u *usage) handle(env testbed.Env, i int) (locks.Lock, error) {
 }
 
 // use lets the clients use the lock until the end.
-func (u *usage) use(ctx context.Context, env testbed.Env, seed uint64, real bool) error {
+func (u *run) use(ctx context.Context, env testbed.Env, seed uint64, real bool) error {
 	first := 0
 	if u.Dies > 0 {
 		if err := u.die(ctx, env); err != nil {
@@ -169,7 +161,7 @@ func (u *usage) use(ctx context.Context, env testbed.Env, seed uint64, real bool
 }
 
 // die lets client 0 die at the reply to the first command of an attempt, and waits until others begin.
-func (u *usage) die(ctx context.Context, env testbed.Env) error {
+func (u *run) die(ctx context.Context, env testbed.Env) error {
 	defer env.At(testbed.Point{Client: 0, Step: testbed.StepAcquire, Node: "n0", N: 1, When: testbed.Replied}, func(testbed.Hit) {
 		_ = env.(testbed.Clients).CrashClient(0) // cannot fail: the client exists and is alive
 	})()
@@ -184,7 +176,7 @@ func (u *usage) die(ctx context.Context, env testbed.Env) error {
 }
 
 // client uses the lock as client i, and returns a record of what the client did.
-func (u *usage) client(ctx context.Context, env testbed.Env, i int, r *rand.Rand) (did usage, err error) {
+func (u *run) client(ctx context.Context, env testbed.Env, i int, r *rand.Rand) (did run, err error) {
 	c := env.Client(i)
 	l, err := u.handle(env, i)
 	if err != nil {
@@ -251,6 +243,62 @@ func (u *usage) client(ctx context.Context, env testbed.Env, i int, r *rand.Rand
 		}
 	}
 	return did, nil
+}
+
+// play plays a scene on a read-write lock. Scene lists its steps, separated by commas:
+//   - "read 0" or "write 2": client 0 tries to read, or client 2 to write; the outcome is "in" or "kept out"
+//   - "read! 0" or "write! 2": it tries until it succeeds; the outcome is how long that takes
+//   - "leave 0": client 0 gives up the lease, or the failed attempt, of its last step
+//   - "apart": two milliseconds pass, so that timestamps differ
+//   - "align": a millisecond begins. In the simulation, two attempts fit in it.
+//
+// u.scene is the outcome of the last step that has one.
+func (u *run) play(ctx context.Context, env testbed.Env) error {
+	handles, leave := map[int]locks.RWLocker{}, map[int]func() error{}
+	for step := range strings.SplitSeq(u.Scene, ", ") {
+		var do string
+		var client int
+		_, _ = fmt.Sscan(step, &do, &client) // "apart" and "align" have no client
+		if handles[client] == nil {
+			l, err := u.handle(env, client)
+			if err != nil {
+				return err
+			}
+			handles[client] = l.(locks.RWLocker)
+		}
+		lock := handles[client].Read()
+		if strings.HasPrefix(do, "write") {
+			lock = handles[client].Write()
+		}
+		var lease locks.Lease
+		var err error
+		start := time.Now()
+		switch do {
+		case "read", "write":
+			u.scene = "in"
+			if lease, err = lock.TryLock(ctx); errors.Is(err, locks.ErrBusy) {
+				u.scene, err = "kept out", nil
+			}
+			leave[client] = func() error { return lock.Unlock(ctx, lease) }
+		case "read!", "write!":
+			_, err = locks.Wait(ctx, lock, 10*time.Millisecond)
+			u.scene = milli(time.Since(start))
+		case "leave":
+			if err = leave[client](); errors.Is(err, locks.ErrNotHeld) {
+				err = nil
+			}
+		case "apart":
+			err = testbed.Sleep(ctx, 2*time.Millisecond)
+		case "align":
+			err = testbed.Sleep(ctx, start.Truncate(time.Millisecond).Add(time.Millisecond+time.Microsecond).Sub(start))
+		default:
+			err = fmt.Errorf("no step is called %q", step)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // about returns 0.5 to 1.5 times the mean, in whole microseconds. On the virtual clock, clients act at
