@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -191,7 +190,7 @@ func (rp *replay) asked(l *keyspace.Grant) time.Duration {
 func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 	before := map[*keyspace.Grant]*keyspace.Grant{}
 	for _, x := range rp.Grants {
-		if o := x.Over; o != nil && o.Client == x.Client && o.Node == x.Node && o.Place == x.Place && x.OverSeq < endSeq(x) {
+		if o := x.Over; o != nil && o.Client == x.Client && o.Node == x.Node && o.Place == x.Place && (x.End == nil || x.OverSeq < x.End.Seq) {
 			before[o] = x
 		}
 	}
@@ -199,14 +198,6 @@ func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 		l = before[l]
 	}
 	return l
-}
-
-// endSeq returns the Seq of the grant's end, or the greatest int if the grant did not end.
-func endSeq(l *keyspace.Grant) int {
-	if l.End == nil {
-		return math.MaxInt
-	}
-	return l.End.Seq
 }
 
 // firstLoss returns the first unanswered command that the grant's owner sent between the two times
@@ -297,7 +288,7 @@ func (rp *replay) standstill(client int, since, until, deadline time.Duration) (
 		if win.Complete != nil {
 			s.To = win.Complete.Time
 		}
-		if s.From >= until || s.To <= since || s.To-s.From <= rp.notable() || rp.actedOrCrashed(client, s) {
+		if s.From >= until || s.To <= since || s.To-s.From <= rp.notable() || rp.CrashOf(client) <= s.To || rp.acted(client, s) {
 			continue
 		}
 		over, long := score(s)
@@ -321,12 +312,8 @@ func targets(win *history.Window, client int) bool {
 	return false
 }
 
-// actedOrCrashed reports whether the client did anything during the interval, or had crashed by its
-// end.
-func (rp *replay) actedOrCrashed(client int, s evidence.Interval) bool {
-	if rp.CrashOf(client) <= s.To {
-		return true
-	}
+// acted reports whether the client recorded or sent anything within the interval.
+func (rp *replay) acted(client int, s evidence.Interval) bool {
 	for _, op := range rp.Ops {
 		if op.Process != history.Nemesis && op.Client == client && s.From < op.Time && op.Time < s.To {
 			return true

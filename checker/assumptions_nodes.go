@@ -75,10 +75,8 @@ func (rp *replay) forgotten(s suspicion) *account.Assumption {
 		return nil
 	}
 	if e := s.first.End; e != nil && e.How == keyspace.Lost {
-		for _, op := range rp.Ops {
-			if op.Index == e.Event {
-				return rp.loses(op, s.first.Key)
-			}
+		if op, known := rp.event(e.Event); known {
+			return rp.loses(op, s.first.Key)
 		}
 	}
 	for _, p := range rp.SplitBrains {
@@ -181,26 +179,22 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil
 	}
-	ahead := map[string]time.Duration{}
+	clock := rp.NodeClocks[s.first.Node]
 	fact := account.Fact{Nodes: []string{s.first.Node}}
-	for _, op := range rp.Ops {
-		if !op.Event(history.FNodeClock) || op.Time > s.To {
-			continue
-		}
-		by := op.Offset - ahead[op.Node]
-		ahead[op.Node] = op.Offset
+	for _, jump := range clock.Jumps(s.To) {
 		// A jump ahead ends a lease early. A later jump back, which sets the clock right, does not
 		// replace it in the fact.
-		if by != 0 && (by > 0 || fact.What == "") && op.Node == s.first.Node && op.Time >= s.first.At.Lo {
-			fact.What, fact.Offset, fact.At = account.NodeClockJumped, by.Round(time.Millisecond), op.Time
+		if by := jump.Ahead; (by > 0 || fact.What == "") && jump.Since >= s.first.At.Lo {
+			fact.What, fact.Offset, fact.At = account.NodeClockJumped, by.Round(time.Millisecond), jump.Since
 		}
 	}
-	if by := ahead[s.first.Node]; fact.What == "" && by != 0 {
-		fact.What, fact.Offset = account.NodeClockOff, by.Round(time.Millisecond)
+	ahead := clock.Ahead(s.To)
+	if fact.What == "" && ahead != 0 {
+		fact.What, fact.Offset = account.NodeClockOff, ahead.Round(time.Millisecond)
 	}
 	if fact.What == "" { // the key came from a node with another clock
 		for _, l := range rp.Of(s.first.Op) {
-			if by := ahead[s.first.Node] - ahead[l.Node]; by != 0 {
+			if by := ahead - rp.NodeClocks[l.Node].Ahead(s.To); by != 0 {
 				fact = account.Fact{What: account.NodeClocksApart, Nodes: []string{s.first.Node, l.Node}, Offset: by.Round(time.Millisecond)}
 			}
 		}
@@ -259,7 +253,7 @@ func (rp *replay) aheadUntil(event history.Op) time.Duration {
 // that made the grants, and the broken assumption. The assumption is nil if no node event explains
 // the loss: then the recipe counts wrongly.
 func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *account.Assumption) {
-	first, second := rp.granting(before.entry.Invoke.Index), rp.granting(after.entry.Invoke.Index)
+	first, second := rp.lastOf(before.entry.Invoke.Index), rp.lastOf(after.entry.Invoke.Index)
 	for _, pos := range []int{first, second} {
 		cmds = append(cmds, rp.indexOf(pos)...)
 	}
@@ -281,17 +275,6 @@ func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *ac
 		}
 	}
 	return cmds, nil
-}
-
-// granting returns the place of the last command that ran for the acquire; -1 if none was
-// seen.
-func (rp *replay) granting(acquire int) int {
-	for pos := len(rp.Commands) - 1; pos >= 0; pos-- {
-		if c := rp.Commands[pos]; c.Op == acquire && c.Ran() {
-			return pos
-		}
-	}
-	return -1
 }
 
 // isCounter reports whether the grant's acquire wrote its fence to that key.

@@ -54,7 +54,6 @@ type replay struct {
 	// unanswered holds the operations with a command that got no reply.
 	unanswered      map[int]bool
 	byOp            map[int][]int                          // places of commands in the log, by operation; -1 for none
-	nodeClocks      map[string]evidence.Clock              // jumps of the nodes' wall clocks
 	latest          []time.Duration                        // by place in Holds: the greatest To of this and earlier holds
 	broke           bool                                   // the code under test ended the trial
 	units           int                                    // see countUnits
@@ -74,16 +73,11 @@ type replay struct {
 }
 
 func replayOf(r *evidence.Replay) *replay {
-	rp := &replay{Replay: r, unanswered: map[int]bool{}, byOp: map[int][]int{}, nodeClocks: map[string]evidence.Clock{}, handed: map[int][]*keyspace.Grant{}}
+	rp := &replay{Replay: r, unanswered: map[int]bool{}, byOp: map[int][]int{}, handed: map[int][]*keyspace.Grant{}}
 	for pos, c := range rp.Commands {
 		rp.byOp[c.Op] = append(rp.byOp[c.Op], pos)
 		if c.Replied == 0 {
 			rp.unanswered[c.Op] = true
-		}
-	}
-	for _, op := range rp.Ops {
-		if op.Event(history.FNodeClock) {
-			rp.nodeClocks[op.Node] = append(rp.nodeClocks[op.Node], evidence.Offset{Since: op.Time, Ahead: op.Offset})
 		}
 	}
 	for _, g := range rp.Grants {
@@ -184,22 +178,6 @@ func (rp *replay) believes(lock string, mode history.Mode, t time.Duration, exce
 	return false
 }
 
-// aheadAt returns how far the client's wall clock was ahead at t.
-func (rp *replay) aheadAt(client int, t time.Duration) time.Duration {
-	ahead := time.Duration(0)
-	for _, o := range rp.Clocks[client] {
-		if o.Since <= t {
-			ahead = o.Ahead
-		}
-	}
-	return ahead
-}
-
-// steppedIn reports whether the client's wall clock was set in the interval (from, to].
-func (rp *replay) steppedIn(client int, from, to time.Duration) bool {
-	return slices.ContainsFunc(rp.Clocks[client], func(o evidence.Offset) bool { return from < o.Since && o.Since <= to })
-}
-
 // openAt reports whether the operation with the invocation op was under way at t; false if there
 // is no such operation.
 func (rp *replay) openAt(op int, t time.Duration) bool {
@@ -218,7 +196,7 @@ func compatible(a, b history.Mode) bool { return a == history.Read && b == histo
 //   - There is no such question.
 //   - The node's clock never jumped. Then the time of the question does not matter.
 func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
-	if pos < 0 || len(rp.nodeClocks[node]) == 0 {
+	if pos < 0 || len(rp.NodeClocks[node]) == 0 {
 		return 0, false
 	}
 	c := rp.Commands[pos]

@@ -11,10 +11,7 @@ import (
 // lostBy explains a grant that its node lost.
 func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	cmds := []int{first.Cmd}
-	for _, op := range rp.Ops {
-		if op.Index != end.Event {
-			continue
-		}
+	if op, known := rp.event(end.Event); known {
 		return because(ServerLostKey, cmds, account.Fact{
 			What: lossOf(op).ended, Nodes: []string{op.Node}, Key: first.Key, At: op.Time,
 			Clients: []int{first.Client}, Since: first.At.Lo,

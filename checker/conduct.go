@@ -256,10 +256,5 @@ func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 		}
 	}
 	first := rp.Operation(g.Op).Invoke.Time
-	return p.Complete.Time < until && !rp.steppedIn(h.Client, first, p.Complete.Time) && !rp.nodeStepped(g.Node, first, p.Complete.Time)
-}
-
-// nodeStepped reports whether the node's wall clock was set in the interval (from, to].
-func (rp *replay) nodeStepped(node string, from, to time.Duration) bool {
-	return slices.ContainsFunc(rp.nodeClocks[node], func(o evidence.Offset) bool { return from < o.Since && o.Since <= to })
+	return p.Complete.Time < until && !rp.Clocks[h.Client].SetIn(first, p.Complete.Time) && !rp.NodeClocks[g.Node].SetIn(first, p.Complete.Time)
 }

@@ -141,7 +141,6 @@ func byFrom(a, b Finding) int { return cmp.Compare(a.From, b.From) }
 func (found overlaps) finding(e history.Evidence, o linear.Overlap) Finding {
 	later, earlier := found.holds[o.Later], found.holds[o.Earlier]
 	f := Finding{
-		Cause:   Unclassified,
 		Lock:    later.Lock,
 		Clients: []int{later.Client, earlier.Client},
 		From:    later.From,

@@ -127,7 +127,6 @@ func (x *extensions) between(e extended) *history.Pair {
 
 func extensionFinding(e extended, g history.Pair) Finding {
 	return Finding{
-		Cause: Unclassified,
 		Account: account.Account{
 			Fact: account.Fact{
 				What: account.ExtendedLate, Clients: []int{g.Invoke.Client, e.Invoke.Client},

@@ -16,7 +16,7 @@ import (
 // gap returns how far the node's wall clock was ahead of the client's clock at that time. It also
 // returns the cause, which names the clock that was further from true time.
 func (rp *replay) gap(node string, client int, at time.Duration) (time.Duration, Cause) {
-	n, c := rp.nodeAhead(node, at), rp.aheadAt(client, at)
+	n, c := rp.NodeClocks[node].Ahead(at), rp.Clocks[client].Ahead(at)
 	if n.Abs() >= c.Abs() {
 		return n - c, ServerClock
 	}

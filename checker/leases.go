@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/account"
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -37,10 +38,10 @@ func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 		asked = p.Invoke.Time
 	}
 	stale := first.At.Lo - asked
-	ahead := rp.aheadAt(first.Client, asked)
-	skew := rp.aheadAt(c.Client, at.Lo) - ahead
+	ahead := rp.Clocks[first.Client].Ahead(asked)
+	skew := rp.Clocks[c.Client].Ahead(at.Lo) - ahead
 	if skew == 0 && rp.Has(c.Op) { // the sender may have read its clock before the clock was corrected
-		skew = max(0, rp.aheadAt(c.Client, rp.Operation(c.Op).Invoke.Time)-ahead)
+		skew = max(0, rp.Clocks[c.Client].Ahead(rp.Operation(c.Op).Invoke.Time)-ahead)
 	}
 	why := rp.deed(account.OldTakenOver, c.Client, pos, at.Lo, first)
 	why.Age = lasted.Round(time.Millisecond)
@@ -107,9 +108,10 @@ func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time
 		since, by = last.at, last.cmd
 	}
 	really = at - since
-	byNode = really + rp.nodeAhead(g.Node, at) - rp.nodeAhead(g.Node, since)
+	clock := rp.NodeClocks[g.Node]
+	byNode = really + clock.Ahead(at) - clock.Ahead(since)
 	if read, ok := rp.readTime(by, g.Node); ok {
-		byNode = max(byNode, at-read+rp.nodeAhead(g.Node, at)-rp.nodeAhead(g.Node, read))
+		byNode = max(byNode, at-read+clock.Ahead(at)-clock.Ahead(read))
 	}
 	return really, byNode
 }
@@ -124,16 +126,6 @@ func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really,
 		byNode = max(byNode, then)
 	}
 	return really, byNode
-}
-
-// nodeAhead returns how far the node's wall clock was ahead at that time.
-func (rp *replay) nodeAhead(node string, at time.Duration) (ahead time.Duration) {
-	for _, o := range rp.nodeClocks[node] {
-		if o.Since <= at {
-			ahead = o.Ahead
-		}
-	}
-	return ahead
 }
 
 // lapsedByNode reports whether the grant's lease was over at that time by the wall clock of the
@@ -235,10 +227,10 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
 	deadline, asked := owner.Lease().Deadline, owner.Invoke.Time
-	if deadline == 0 || owner.Lease().Monotonic || !rp.steppedIn(g.Client, asked, granted) {
+	if deadline == 0 || owner.Lease().Monotonic || !rp.Clocks[g.Client].SetIn(asked, granted) {
 		return false
 	}
-	due := deadline - rp.aheadAt(g.Client, asked)
+	due := deadline - rp.Clocks[g.Client].Ahead(asked)
 	return rp.Clocks[g.Client].Before(deadline, max(g.End.At.Hi, due), granted)
 }
 
@@ -377,13 +369,7 @@ func (rp *replay) frozen(client int, since, end time.Duration) bool {
 		if win.Invoke.Client != client || from >= end || to < end || to <= since {
 			continue
 		}
-		inside := func(t time.Duration) bool { return from < t && t < to }
-		moved := slices.ContainsFunc(rp.Ops, func(op history.Op) bool {
-			return op.Process != history.Nemesis && op.Client == client && inside(op.Time)
-		}) || slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
-			return c.Client == client && inside(c.Sent)
-		})
-		if !moved {
+		if !rp.acted(client, evidence.Interval{From: from, To: to}) {
 			return true
 		}
 	}

@@ -137,7 +137,7 @@ func (rp *replay) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration
 		asked = p.Invoke.Time
 	}
 	for _, c := range waiting {
-		if by := rp.aheadAt(l.Client, asked) - rp.aheadAt(c, now); by > ahead {
+		if by := rp.Clocks[l.Client].Ahead(asked) - rp.Clocks[c].Ahead(now); by > ahead {
 			ahead, client, ok = by, c, true
 		}
 	}

@@ -195,7 +195,6 @@ func (n nesting) enteredBeside(h Hold) []Finding {
 				continue
 			}
 			findings = append(findings, Finding{
-				Cause: Unclassified,
 				Account: account.Account{
 					Fact:  account.Fact{What: account.EnteredBeside, Clients: []int{h.Client, other.Client}, At: p.Complete.Time},
 					Holds: []account.Believed{believed(h), believed(other)},
@@ -243,7 +242,6 @@ func (n nesting) freedEarly(h Hold) []Finding {
 			}
 		}
 		findings = append(findings, Finding{
-			Cause: Unclassified,
 			Account: account.Account{
 				Fact: account.Fact{
 					What: account.FreedEarly, Clients: []int{other.Client, h.Client}, At: other.From, Since: h.From,
@@ -282,7 +280,6 @@ func (n nesting) deniedEarly(h Hold) []Finding {
 			continue
 		}
 		return []Finding{{
-			Cause: Unclassified,
 			Account: account.Account{
 				Fact: account.Fact{
 					What: account.DeniedEarly, Clients: []int{h.Client}, At: r.Complete.Time, Since: h.From,

@@ -68,7 +68,6 @@ func intrusion(s *evidence.Section, t evidence.Touch) Finding {
 	i, _ := slices.BinarySearchFunc(s.Touches, t.Op.Seq, func(u evidence.Touch, seq int64) int { return cmp.Compare(u.Op.Seq, seq) })
 	before, after := s.Touches[i-1], s.Touches[i]
 	f := Finding{
-		Cause:   Unclassified,
 		Lock:    s.Lock,
 		Clients: []int{t.Op.Client, s.Client},
 		From:    before.Op.Time,
@@ -158,7 +157,6 @@ func torn(byLock map[string][]evidence.Touch, reported map[*evidence.Section]boo
 				ops = append(ops, t.Section.Acquire) // the reader's section may have begun after the write
 			}
 			findings = append(findings, Finding{
-				Cause: Unclassified,
 				Account: account.Account{
 					Fact: account.Fact{
 						What: account.TornRead, Clients: []int{t.Op.Client, wrote.Op.Client}, At: t.Op.Time, Since: wrote.Op.Time, Values: t.Op.Value,

@@ -132,19 +132,14 @@ func (rp *replay) lifeTold(pos int) time.Duration {
 // clockJumped returns the assumption that broke if the node's clock jumped before the time at: its last jump;
 // nil if it did not.
 func (rp *replay) clockJumped(node string, at time.Duration) (broken *account.Assumption) {
-	ahead := time.Duration(0)
-	for _, op := range rp.Ops {
-		if !op.Event(history.FNodeClock) || op.Node != node || op.Time > at {
-			continue
-		}
-		if by := op.Offset - ahead; by != 0 {
-			broken = &account.Assumption{Premise: account.ClocksAgree, But: account.Fact{
-				What: account.NodeClockJumped, Nodes: []string{node}, Offset: by.Round(time.Millisecond), At: op.Time,
-			}}
-		}
-		ahead = op.Offset
+	jumps := rp.NodeClocks[node].Jumps(at)
+	if len(jumps) == 0 {
+		return nil
 	}
-	return broken
+	last := jumps[len(jumps)-1]
+	return &account.Assumption{Premise: account.ClocksAgree, But: account.Fact{
+		What: account.NodeClockJumped, Nodes: []string{node}, Offset: last.Ahead.Round(time.Millisecond), At: last.Since,
+	}}
 }
 
 // noScript is Redis' error code for an unknown script.

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -12,14 +13,45 @@ type Clock []Offset
 // Offset is how far a clock was ahead of the trial's clock (behind, if negative), from Since on.
 type Offset struct{ Since, Ahead time.Duration }
 
-func clocksOf(ops []history.Op) map[int]Clock {
-	clocks := map[int]Clock{}
+// clocksOf returns the wall clocks of the clients and of the nodes that an entry sets.
+func clocksOf(ops []history.Op) (clients map[int]Clock, nodes map[string]Clock) {
+	clients, nodes = map[int]Clock{}, map[string]Clock{}
 	for _, op := range ops {
-		if op.Event(history.FClock) {
-			clocks[op.Client] = append(clocks[op.Client], Offset{op.Time, op.Offset})
+		switch set := (Offset{op.Time, op.Offset}); {
+		case op.Event(history.FClock):
+			clients[op.Client] = append(clients[op.Client], set)
+		case op.Event(history.FNodeClock):
+			nodes[op.Node] = append(nodes[op.Node], set)
 		}
 	}
-	return clocks
+	return clients, nodes
+}
+
+// Ahead returns how far the clock was ahead at that time.
+func (c Clock) Ahead(at time.Duration) (ahead time.Duration) {
+	for _, o := range c {
+		if o.Since <= at {
+			ahead = o.Ahead
+		}
+	}
+	return ahead
+}
+
+// SetIn reports whether the clock was set in the interval (from, to].
+func (c Clock) SetIn(from, to time.Duration) bool {
+	return slices.ContainsFunc(c, func(o Offset) bool { return from < o.Since && o.Since <= to })
+}
+
+// Jumps returns the changes of the offset up to that time: Ahead is how far the clock jumped ahead.
+func (c Clock) Jumps(until time.Duration) (jumps []Offset) {
+	ahead := time.Duration(0)
+	for _, o := range c {
+		if by := o.Ahead - ahead; by != 0 && o.Since <= until {
+			jumps = append(jumps, Offset{o.Since, by})
+		}
+		ahead = o.Ahead
+	}
+	return jumps
 }
 
 // Shows returns the first instant of the trial, no earlier than the time from, at which the clock

@@ -58,9 +58,10 @@ func Permits(c history.Claims) int {
 }
 
 func readHolds(e history.Evidence, pairs Pairing) []Hold {
+	clocks, _ := clocksOf(e.Ops)
 	s := scan{
 		modes:   e.Claims.ReadWrite,
-		clocks:  clocksOf(e.Ops),
+		clocks:  clocks,
 		beliefs: map[Owner]*belief{},
 		crashed: map[int]bool{},
 		holds:   make([]Hold, 0, len(pairs.All)/2), // about half of all operations are acquires

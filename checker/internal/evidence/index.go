@@ -17,7 +17,9 @@ type Index struct {
 	Pairing Pairing
 	Crashes map[int]time.Duration // the time of a client's crash, by client
 	Hung    map[int]time.Duration // the time since which a client hangs in its work, by client
-	Clocks  map[int]Clock         // the clients' wall clocks; a client that is not in the map has a right clock
+	// Clocks are the clients' wall clocks, NodeClocks those of the nodes. What is not in the map has a right clock.
+	Clocks     map[int]Clock
+	NodeClocks map[string]Clock
 	Holds   []Hold                // in order of From
 	HoldOf  map[int]int           // maps the index of an acquire's ok to the position of its hold in Holds
 	// Attended has the times in which a client attended to a lock: from a grant until the reply to
@@ -35,10 +37,11 @@ type ClientLock struct {
 
 func newIndex(e history.Evidence, pairs Pairing, holds []Hold) *Index {
 	ix := &Index{
-		Evidence: e, Holds: holds, Clocks: clocksOf(e.Ops), Pairing: pairs,
+		Evidence: e, Holds: holds, Pairing: pairs,
 		Crashes: map[int]time.Duration{}, Hung: map[int]time.Duration{},
 		HoldOf: make(map[int]int, len(holds)), Attended: map[ClientLock][]Interval{},
 	}
+	ix.Clocks, ix.NodeClocks = clocksOf(e.Ops)
 	for _, op := range e.Ops {
 		ix.End = max(ix.End, op.Time)
 		if _, again := ix.Crashes[op.Client]; op.Event(history.FCrash) && !again {

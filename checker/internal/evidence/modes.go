@@ -20,7 +20,8 @@ func moded(e history.Evidence) []history.Op {
 	if !e.Claims.ReadWrite || !slices.ContainsFunc(e.Ops, modeless) {
 		return e.Ops
 	}
-	m := moder{clocks: clocksOf(e.Ops), taken: map[ClientLock][]taken{}, open: map[history.Process]history.Op{}}
+	clocks, _ := clocksOf(e.Ops)
+	m := moder{clocks: clocks, taken: map[ClientLock][]taken{}, open: map[history.Process]history.Op{}}
 	ops := slices.Clone(e.Ops)
 	for i := range ops {
 		if ops[i].Process != history.Nemesis {
