@@ -61,6 +61,8 @@ type replay struct {
 	renewed         *renewalLog                            // see renewalLog
 	shared          map[keyspace.KeyPlace]bool             // see sharedSpots
 	lastRan         map[int]int                            // see lastOf
+	uses            map[keyspace.KeyPlace]*use             // see use
+	intruders       map[*keyspace.Grant]bool               // see use
 	recorded        map[keyspace.KeyPlace]bool             // see records
 	indistinctCache *indistinctGrants                      // see indistinct
 	writes          map[keyWriter][]*keyWrite              // see keyWrites
@@ -92,6 +94,7 @@ func replayOf(r *evidence.Replay) *replay {
 	}
 	_, rp.broke = brokeDown(rp.Ops)
 	rp.units = rp.countUnits()
+	rp.use()
 	return rp
 }
 

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -51,7 +52,7 @@ func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 // holder's value there. Such a place shows who owns the lock.
 //
 // A place is no record either if it holds a count and no acquire succeeded there by adding a share to
-// other shares or by overwriting another client's share: that count itself refused clients (isTheLock).
+// other shares or by overwriting another client's share: that count itself refused clients.
 //
 // Example: refused clients overwrite a lock's only key with SET XX. That key is no record, because no
 // other place can have refused them. A client's own place in a queue is no record either, because no
@@ -67,28 +68,68 @@ func (rp *replay) records() map[keyspace.KeyPlace]bool {
 	if rp.Claims.KeyQuorum() > 1 {
 		return rp.recorded
 	}
-	over := map[*keyspace.Grant]bool{}
-	for _, g := range rp.Grants {
-		over[g.Over] = over[g.Over] || g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client
-	}
 	for _, g := range rp.Grants {
 		at := g.KeyPlace()
-		if p, isAcquire := rp.Acquired(g.Op); !over[g] && !g.JoinedOthers || g.Handed || rp.recorded[at] || !isAcquire || p.Done() != history.Fail {
+		p, isAcquire := rp.Acquired(g.Op)
+		if intruded := rp.intruders[g] || g.JoinedOthers; !intruded || g.Handed || rp.recorded[at] || !isAcquire || p.Done() != history.Fail {
 			continue
-		} else if stayed := g.End == nil || g.End.At.Lo > p.Complete.Time; stayed && rp.refusedElsewhere(g) {
-			rp.recorded[at] = true
 		}
-	}
-	for at := range rp.recorded {
-		rp.recorded[at] = !rp.isTheLock(at, over)
+		u := rp.uses[at]
+		isTheLock := u.shared && !u.entered
+		rp.recorded[at] = !isTheLock && (g.End == nil || g.End.At.Lo > p.Complete.Time) && rp.refusedElsewhere(g)
 	}
 	rp.ownerRecords()
 	for _, g := range rp.Grants {
-		if at := g.KeyPlace(); rp.recorded[at] && over[g.Over] && g.Over.Client != g.Client && rp.releasedInVain(g) {
+		if at := g.KeyPlace(); rp.recorded[at] && robbed(g) && rp.releasedInVain(g) {
 			rp.recorded[at] = false
 		}
 	}
 	return rp.recorded
+}
+
+// use says how acquires used one place.
+type use struct {
+	shared    bool // a share was added to other shares
+	contended bool // an acquire overwrote another client's grant, or a share was added to other shares
+	entered   bool // an acquire succeeded although it did so
+	several   bool // acquires of several clients made grants
+	owners    bool // acquires of several clients that succeeded did
+	locks     bool // acquires of several locks did
+	// The first acquire that made a grant, and the first of them that succeeded.
+	first, owner *keyspace.Grant
+}
+
+// use records how acquires used each place, and the grants that overwrote another client's.
+func (rp *replay) use() {
+	rp.uses, rp.intruders = map[keyspace.KeyPlace]*use{}, map[*keyspace.Grant]bool{}
+	for _, g := range rp.Grants {
+		u := rp.uses[g.KeyPlace()]
+		if u == nil {
+			u = &use{}
+			rp.uses[g.KeyPlace()] = u
+		}
+		p, isAcquire := rp.Acquired(g.Op)
+		if robbed(g) {
+			rp.intruders[g.Over] = true
+			by, acquired := rp.Acquired(g.Over.Op)
+			u.contended, u.entered = u.contended || acquired, u.entered || acquired && by.Done() == history.OK
+		}
+		u.shared, u.contended = u.shared || g.JoinedOthers, u.contended || g.JoinedOthers
+		if !isAcquire {
+			continue
+		}
+		u.first = cmp.Or(u.first, g)
+		u.several, u.locks = u.several || u.first.Client != g.Client, u.locks || u.first.Lock != g.Lock
+		if p.Done() == history.OK {
+			u.owner = cmp.Or(u.owner, g)
+			u.owners, u.entered = u.owners || u.owner.Client != g.Client, u.entered || g.JoinedOthers
+		}
+	}
+}
+
+// robbed reports whether another client overwrote the grant with a grant of its own.
+func robbed(g *keyspace.Grant) bool {
+	return g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client
 }
 
 // ownerRecords adds the places in which each owner of the lock leaves its name, and that nobody
@@ -112,28 +153,10 @@ func (rp *replay) ownerRecords() {
 	if len(candidates) == 0 {
 		return
 	}
-	owners, taken := map[keyspace.KeyPlace]int{}, map[keyspace.KeyPlace]bool{}
-	first := map[keyspace.KeyPlace]int{}
-	for _, g := range rp.Grants {
-		at := g.KeyPlace()
-		if g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client {
-			_, isAcquire := rp.Acquired(g.Over.Op)
-			taken[at] = taken[at] || isAcquire
-		}
-		taken[at] = taken[at] || g.JoinedOthers
-		if p, isAcquire := rp.Acquired(g.Op); !isAcquire || p.Done() != history.OK {
-			continue
-		}
-		if client, known := first[at]; !known {
-			first[at], owners[at] = g.Client, 1
-		} else if client != g.Client {
-			owners[at] = 2
-		}
-	}
 	besideTheLock := func(g *keyspace.Grant) bool {
 		return slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
 			at := o.KeyPlace()
-			return o.Node == g.Node && at != g.KeyPlace() && !o.Rested && !taken[at] && owners[at] > 1
+			return o.Node == g.Node && at != g.KeyPlace() && !o.Rested && !rp.uses[at].contended && rp.uses[at].owners
 		})
 	}
 	for _, g := range rp.Grants {
@@ -155,22 +178,6 @@ func (rp *replay) passedOn(g *keyspace.Grant) bool {
 	p, isAcquire := rp.Acquired(g.Over.Op)
 	h := rp.hold(g)
 	return isAcquire && p.Done() == history.OK && h != nil && h.ToWhy == account.ByRelease && h.To < g.Over.At.Lo
-}
-
-// isTheLock reports whether the place holds a count that itself refused other clients: no acquire
-// succeeded there by adding a share to other shares, or by overwriting another client's share.
-func (rp *replay) isTheLock(at keyspace.KeyPlace, over map[*keyspace.Grant]bool) bool {
-	counts := false
-	for _, g := range rp.Grants {
-		if g.Key != at.Key || g.Place != at.Place {
-			continue
-		}
-		counts = counts || g.JoinedOthers
-		if p, isAcquire := rp.Acquired(g.Op); isAcquire && p.Done() == history.OK && (over[g] || g.JoinedOthers) {
-			return false
-		}
-	}
-	return counts
 }
 
 // releasedInVain reports whether the owner's release had no effect after the owner's grant was overwritten.
@@ -196,23 +203,8 @@ func (rp *replay) refusedElsewhere(g *keyspace.Grant) bool {
 		return rp.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
 			ended := o.Over != nil && o.Over.Op == g.Op || o.End != nil && o.End.Cmd >= 0 && rp.Commands[o.End.Cmd].Op == g.Op
 			return !ended && o.Node == g.Node && (o.Key != g.Key || o.Place != g.Place) && o.Client != g.Client &&
-				m.At.Lo < rp.grantedUntil(o) && !o.Rested && rp.foundEmpty(o)
+				m.At.Lo < rp.grantedUntil(o) && !o.Rested && !rp.uses[o.KeyPlace()].contended
 		})
-	})
-}
-
-// foundEmpty reports whether, in the place of o, no acquire ever overwrote another client's grant or
-// added a share to other shares.
-func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
-	return !slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool {
-		if g.Key != o.Key || g.Place != o.Place {
-			return false
-		}
-		if g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client {
-			_, isAcquire := rp.Acquired(g.Over.Op)
-			return isAcquire
-		}
-		return g.JoinedOthers
 	})
 }
 
@@ -220,49 +212,33 @@ func (rp *replay) foundEmpty(o *keyspace.Grant) bool {
 // signs of such a count:
 //
 //   - An acquire succeeded although a count that keeps others out would have refused it: see besideEnough.
-//   - Acquires of several locks have shares in the count: see sharedByLocks.
+//   - Acquires of several locks have shares in the count: see heldBeside.
 func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
-	last := map[keyspace.KeyPlace]map[int]*keyspace.Grant{}
+	type share struct {
+		keyspace.KeyPlace
+		op int
+	}
+	last := map[share]*keyspace.Grant{}
 	for _, g := range rp.Grants {
-		p, isAcquire := rp.Acquired(g.Op)
-		if !isAcquire || g.Copied || p.Done() != history.OK {
-			continue
+		if p, isAcquire := rp.Acquired(g.Op); isAcquire && !g.Copied && p.Done() == history.OK {
+			last[share{g.KeyPlace(), g.Op}] = g
 		}
-		at := g.KeyPlace()
-		if last[at] == nil {
-			last[at] = map[int]*keyspace.Grant{}
-		}
-		last[at][g.Op] = g
 	}
 	shared := map[keyspace.KeyPlace]bool{}
-	for at, grants := range last {
-		for _, g := range grants {
-			shared[at] = shared[at] || g.JoinedOthers && !rp.besideEnough(g)
-		}
+	for _, g := range rp.Grants {
+		at := g.KeyPlace()
+		beside := last[share{at, g.Op}] == g && !rp.besideEnough(g)
+		shared[at] = shared[at] || g.JoinedOthers && (beside || rp.uses[at].locks && !g.Refused && rp.heldBeside(g))
 	}
-	rp.sharedByLocks(shared)
 	return shared
 }
 
-// sharedByLocks adds the counts to which acquires of several locks add a share while they have a
-// grant in another key. If such a count kept clients out, the locks would exclude each other.
-func (rp *replay) sharedByLocks(shared map[keyspace.KeyPlace]bool) {
-	lock := map[keyspace.KeyPlace]string{}
-	several := map[keyspace.KeyPlace]bool{}
-	for _, g := range rp.Grants {
-		if _, isAcquire := rp.Acquired(g.Op); isAcquire {
-			before, known := lock[g.KeyPlace()]
-			several[g.KeyPlace()] = several[g.KeyPlace()] || known && before != g.Lock
-			lock[g.KeyPlace()] = g.Lock
-		}
-	}
-	for _, g := range rp.Grants {
-		if g.JoinedOthers && !g.Refused && several[g.KeyPlace()] {
-			shared[g.KeyPlace()] = shared[g.KeyPlace()] || slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
-				return o.Key != g.Key && !o.Refused && !o.JoinedOthers
-			})
-		}
-	}
+// heldBeside reports whether the acquire that made the share has a grant in another key. If a count
+// to which acquires of several locks add shares kept clients out, the locks would exclude each other.
+func (rp *replay) heldBeside(g *keyspace.Grant) bool {
+	return slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
+		return o.Key != g.Key && !o.Refused && !o.JoinedOthers
+	})
 }
 
 // besideEnough reports whether the acquire that made the share g can have succeeded although the count

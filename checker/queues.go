@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -76,52 +77,29 @@ func (rp *replay) passages() map[string]bool {
 		if _, isAcquire := rp.Acquired(p.Invoke.Index); !isAcquire || p.Done() != history.OK {
 			continue
 		}
-		taken, left := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
+		var taken, left []*keyspace.Grant
 		for _, g := range rp.Of(p.Invoke.Index) {
 			switch {
 			case rp.leftAtOnce(g) && g.End.At.Lo <= p.Complete.Time:
-				taken[g.NodeKey()] = true
+				taken = append(taken, g)
 			case !g.Copied && g.At.Lo <= p.Complete.Time && g.Until() > p.Complete.Time:
-				left[g.NodeKey()] = true
+				left = append(left, g)
 			}
 		}
-		for at := range left {
-			barred[at.Key] = barred[at.Key] || taken[at] || !tookFrom(taken, at.Key)
+		for _, l := range left {
+			here := slices.ContainsFunc(taken, func(t *keyspace.Grant) bool { return t.NodeKey() == l.NodeKey() })
+			anywhere := slices.ContainsFunc(taken, func(t *keyspace.Grant) bool { return t.Key == l.Key })
+			barred[l.Key] = barred[l.Key] || here || !anywhere
 		}
-		for at := range taken {
-			elsewhere := false
-			for other := range left {
-				elsewhere = elsewhere || other.Key != at.Key && other.Node == at.Node
-			}
-			rp.passing[at.Key] = rp.passing[at.Key] || elsewhere
+		for _, t := range taken {
+			rp.passing[t.Key] = rp.passing[t.Key] || slices.ContainsFunc(left, func(l *keyspace.Grant) bool { return l.Key != t.Key && l.Node == t.Node })
 		}
 	}
-	first := map[string]int{}
-	for _, g := range rp.Grants {
-		if _, isAcquire := rp.Acquired(g.Op); !isAcquire || g.Place != "" {
-			continue
-		}
-		if client, known := first[g.Key]; known && client != g.Client {
-			barred[g.Key] = true
-		}
-		first[g.Key] = g.Client
-	}
-	for key := range barred {
-		if barred[key] {
-			delete(rp.passing, key)
-		}
-	}
+	maps.DeleteFunc(rp.passing, func(key string, _ bool) bool {
+		whole := rp.uses[keyspace.KeyPlace{Key: key}]
+		return barred[key] || whole != nil && whole.several
+	})
 	return rp.passing
-}
-
-// tookFrom reports whether the key is in taken, on any node.
-func tookFrom(taken map[keyspace.NodeKey]bool, key string) bool {
-	for at := range taken {
-		if at.Key == key {
-			return true
-		}
-	}
-	return false
 }
 
 // waitedInVain returns the grants that another client removed while they were only entries of waiting

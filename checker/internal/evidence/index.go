@@ -20,8 +20,8 @@ type Index struct {
 	// Clocks are the clients' wall clocks, NodeClocks those of the nodes. What is not in the map has a right clock.
 	Clocks     map[int]Clock
 	NodeClocks map[string]Clock
-	Holds   []Hold                // in order of From
-	HoldOf  map[int]int           // maps the index of an acquire's ok to the position of its hold in Holds
+	Holds      []Hold      // in order of From
+	HoldOf     map[int]int // maps the index of an acquire's ok to the position of its hold in Holds
 	// Attended has the times in which a client attended to a lock: from a grant until the reply to
 	// its release, whatever the client believed meanwhile. Overlapping times are merged.
 	Attended map[ClientLock][]Interval
