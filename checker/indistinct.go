@@ -87,7 +87,7 @@ func (rp *replay) carriesOn(s keyspace.Strike, g *keyspace.Grant) bool {
 			if string(k.Key) != g.Key || !slices.Contains(append(g.Moved, g.Node), k.Node) || rp.Ran(pos).Lo < g.At.Lo {
 				continue
 			}
-			was, is := partsAt(k.Before, g.Place), partsAt(k.After, g.Place)
+			was, is := parts(valueAt(k.Before, g.Place)), parts(valueAt(k.After, g.Place))
 			if pos == s.Cmd {
 				return len(added) > 0 && len(is) > len(added) && containsAll(is, added)
 			}
@@ -115,20 +115,14 @@ func containsAll(in, all map[string]bool) bool {
 	return true
 }
 
-// partsAt returns the parts of the value at that place of a key's content.
-func partsAt(k *history.KeyContent, place string) map[string]bool {
-	if k == nil {
-		return nil
-	}
-	if place == "" && len(k.Fields) == 0 && len(k.Members) == 0 {
-		return parts(string(k.Value))
-	}
-	for _, f := range k.Fields {
-		if string(f.Name) == place {
-			return parts(string(f.Value))
+// valueAt returns the value at that place of a key's content; "" if there is none.
+func valueAt(k *history.KeyContent, place string) string {
+	for _, s := range keyspace.Spots(k) {
+		if s.Name == place {
+			return s.Value
 		}
 	}
-	return nil
+	return ""
 }
 
 // parts returns the words of a text. Binary data has no words, since the meaning of its
@@ -247,45 +241,15 @@ func (rp *replay) takings() []*taking {
 // change also added or altered elements. A lowered number is no element: the shares of a
 // count can be told apart.
 func movedOut(k history.KeyChange) (what []string, took bool) {
-	before, after := elements(k.Before), elements(k.After)
-	for name, is := range after {
-		if was, there := before[name]; !there || is.n > was.n || is.value != was.value {
-			return nil, false
-		}
+	d := keyspace.Compare(k.Before, k.After)
+	if len(d.Changed)+len(d.Added) > 0 {
+		return nil, false
 	}
-	for name, was := range before {
-		if after[name].n < was.n {
-			what = append(what, name)
-		}
+	for _, name := range d.Removed {
+		name, _, _ = strings.Cut(name, "#") // the number of an equal element
+		what = append(what, name)
 	}
-	slices.Sort(what)
 	return what, len(what) > 0
-}
-
-// element is a part of a key's content: how often it occurs, and its value if it is a
-// field.
-type element struct {
-	n     int
-	value string
-}
-
-// elements returns the parts of a key's content by name. A plain value is one part, named
-// "".
-func elements(k *history.KeyContent) map[string]element {
-	if k == nil {
-		return nil
-	}
-	if len(k.Fields) == 0 && len(k.Members) == 0 {
-		return map[string]element{"": {1, string(k.Value)}}
-	}
-	all := map[string]element{}
-	for _, f := range k.Fields {
-		all[string(f.Name)] = element{1, string(f.Value)}
-	}
-	for _, m := range k.Members {
-		all[string(m)] = element{n: all[string(m)].n + 1}
-	}
-	return all
 }
 
 // tookOwn reports whether an acquire of the same client had put the taken elements there.
@@ -304,7 +268,7 @@ func (rp *replay) standsElsewhere(t *taking) bool {
 	return slices.ContainsFunc(rp.Of(t.op), func(g *keyspace.Grant) bool {
 		return g.Key != t.key && slices.ContainsFunc(t.what, func(e string) bool {
 			place, _, _ := strings.Cut(g.Place, "#")
-			return e != "" && (place == e || g.Place == e || parts(g.Value)[e])
+			return e != "" && (place == e || parts(g.Value)[e])
 		})
 	})
 }

@@ -91,8 +91,8 @@ func (rp *replay) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, 
 
 // lowered reports whether the change lowered a count in that place, but not to zero.
 func lowered(k history.KeyChange, place string) bool {
-	was, errA := strconv.ParseInt(elements(k.Before)[place].value, 10, 64)
-	is, errB := strconv.ParseInt(elements(k.After)[place].value, 10, 64)
+	was, errA := strconv.ParseInt(valueAt(k.Before, place), 10, 64)
+	is, errB := strconv.ParseInt(valueAt(k.After, place), 10, 64)
 	return errA == nil && errB == nil && 0 < is && is < was
 }
 

@@ -144,31 +144,19 @@ func (rp *replay) aheadOf(s keyspace.Strike, g *keyspace.Grant) (ahead []*keyspa
 // inLine returns the places of a list in their order, or those of a sorted set by score.
 // Keys of other types have no order.
 func inLine(k *history.KeyContent) (line []string) {
-	switch {
-	case k == nil:
-	case k.Type == "list":
-		seen := map[history.Bytes]int{}
-		for _, m := range k.Members {
-			name := string(m)
-			if seen[m]++; seen[m] > 1 { // repeated places are numbered as in package keyspace
-				name += "#" + strconv.Itoa(seen[m])
-			}
-			line = append(line, name)
+	if k == nil || k.Type != "list" && k.Type != "zset" {
+		return nil
+	}
+	spots := keyspace.Spots(k)
+	if k.Type == "zset" {
+		score := func(s keyspace.Spot) float64 {
+			n, _ := strconv.ParseFloat(s.Value, 64) // Redis always writes a number
+			return n
 		}
-	case k.Type == "zset":
-		fields := slices.Clone(k.Fields)
-		slices.SortStableFunc(fields, func(a, b history.Field) int { return cmp.Compare(score(a), score(b)) })
-		for _, f := range fields {
-			line = append(line, string(f.Name))
-		}
+		slices.SortStableFunc(spots, func(a, b keyspace.Spot) int { return cmp.Compare(score(a), score(b)) })
+	}
+	for _, s := range spots {
+		line = append(line, s.Name)
 	}
 	return line
-}
-
-func score(f history.Field) float64 {
-	n, err := strconv.ParseFloat(string(f.Value), 64)
-	if err != nil {
-		return 0 // Redis never writes such a score
-	}
-	return n
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// spot is one place of a key's content, with the value in that place.
-type spot struct{ name, value string }
+// Spot is one place of a key's content, with the value in that place.
+type Spot struct{ Name, Value string }
 
-// spots returns the places of a key's content in the content's order. Equal elements of a
+// Spots returns the places of a key's content in the content's order. Equal elements of a
 // list get numbered names, such as "c1" and "c1#2".
-func spots(k *history.KeyContent) []spot {
+func Spots(k *history.KeyContent) []Spot {
 	switch {
 	case k == nil:
 		return nil
 	case len(k.Fields)+len(k.Members) == 0:
-		return []spot{{value: string(k.Value)}}
+		return []Spot{{Value: string(k.Value)}}
 	}
-	all := make([]spot, 0, len(k.Fields)+len(k.Members))
+	all := make([]Spot, 0, len(k.Fields)+len(k.Members))
 	for _, f := range k.Fields {
-		all = append(all, spot{string(f.Name), string(f.Value)})
+		all = append(all, Spot{string(f.Name), string(f.Value)})
 	}
 	seen := map[history.Bytes]int{}
 	for _, m := range k.Members {
@@ -30,77 +30,79 @@ func spots(k *history.KeyContent) []spot {
 		if seen[m]++; seen[m] > 1 {
 			name += "#" + strconv.Itoa(seen[m])
 		}
-		all = append(all, spot{name: name})
+		all = append(all, Spot{Name: name})
 	}
 	return all
 }
 
-// difference lists the effects of a change on the places of a key.
-type difference struct {
-	removed []string
-	changed []replaced
-	added   []spot
+// Difference lists the effects of a change on the places of a key.
+type Difference struct {
+	Removed []string
+	Changed []Replaced
+	Added   []Spot
 }
 
-// replaced is a place whose value changed.
-type replaced struct {
-	spot
-	was string
+// Replaced is a place whose value changed.
+type Replaced struct {
+	Spot
+	Was string
 }
 
 // put returns the places that got a value: first the changed places, then the new ones.
-func (d difference) put() (all []spot) {
-	for _, s := range d.changed {
-		all = append(all, s.spot)
+func (d Difference) put() (all []Spot) {
+	for _, s := range d.Changed {
+		all = append(all, s.Spot)
 	}
-	return append(all, d.added...)
+	return append(all, d.Added...)
 }
 
 // difference returns the effect of one change on the places of its key. It caches results.
-func (r *reader) difference(change int) difference {
+func (r *reader) difference(change int) Difference {
 	d, known := r.differences[change]
 	if !known {
 		c := r.Evidence.Keys[change]
-		d = compare(c.Before, c.After)
+		d = Compare(c.Before, c.After)
 		r.differences[change] = d
 	}
 	return d
 }
 
-func compare(before, after *history.KeyContent) (d difference) {
-	was, is := spots(before), spots(after)
+// Compare returns the effects on the places of a key that had and then has this content; nil means that there
+// is no key.
+func Compare(before, after *history.KeyContent) (d Difference) {
+	was, is := Spots(before), Spots(after)
 	if before != nil && after != nil && before.Type != after.Type {
 		for _, s := range was {
-			d.removed = append(d.removed, s.name)
+			d.Removed = append(d.Removed, s.Name)
 		}
-		d.added = is
+		d.Added = is
 		return d
 	}
 	earlier, later := finder(was), finder(is)
 	for _, s := range is {
-		switch old, there := earlier(s.name); {
+		switch old, there := earlier(s.Name); {
 		case !there:
-			d.added = append(d.added, s)
-		case old != s.value:
-			d.changed = append(d.changed, replaced{s, old})
+			d.Added = append(d.Added, s)
+		case old != s.Value:
+			d.Changed = append(d.Changed, Replaced{s, old})
 		}
 	}
 	for _, s := range was {
-		if _, stays := later(s.name); !stays {
-			d.removed = append(d.removed, s.name)
+		if _, stays := later(s.Name); !stays {
+			d.Removed = append(d.Removed, s.Name)
 		}
 	}
 	return d
 }
 
 // finder returns a function that looks up the value of a place.
-func finder(all []spot) func(name string) (value string, there bool) {
+func finder(all []Spot) func(name string) (value string, there bool) {
 	const few = 8
 	if len(all) <= few {
 		return func(name string) (string, bool) {
 			for _, s := range all {
-				if s.name == name {
-					return s.value, true
+				if s.Name == name {
+					return s.Value, true
 				}
 			}
 			return "", false
@@ -108,7 +110,7 @@ func finder(all []spot) func(name string) (value string, there bool) {
 	}
 	values := make(map[string]string, len(all))
 	for _, s := range all {
-		values[s.name] = s.value
+		values[s.Name] = s.Value
 	}
 	return func(name string) (string, bool) {
 		value, there := values[name]
@@ -187,12 +189,12 @@ func earlier(due, seen When) When { return When{min(due.Lo, seen.Lo), min(due.Hi
 // changedBy applies a change that a command or a stranger made: grants of removed places end,
 // changed and new places get grants.
 func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) {
-	d := compare(c.Before, c.After)
+	d := Compare(c.Before, c.After)
 	name := string(c.Key)
 	r.setTerm(n, k, c, by)
 	end := End{How: Deleted, Cmd: by.pos, Event: -1, At: by.at}
 	var struck []*Grant
-	for _, at := range d.removed {
+	for _, at := range d.Removed {
 		if p := k.places[at]; p != nil {
 			struck = append(struck, p.standing()...)
 			r.endEmptied(p)
@@ -202,12 +204,12 @@ func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) 
 	}
 	r.strike(n, name, Removal, by, struck)
 	struck = nil
-	for _, s := range d.changed {
-		struck = append(struck, r.put(n, k, name, s.spot, s.was, by)...)
+	for _, s := range d.Changed {
+		struck = append(struck, r.put(n, k, name, s.Spot, s.Was, by)...)
 	}
 	r.strike(n, name, Replacement, by, struck)
-	for _, s := range d.added {
-		k.places[s.name] = &placeState{current: []*Grant{r.grant(n, k, name, s, by)}}
+	for _, s := range d.Added {
+		k.places[s.Name] = &placeState{current: []*Grant{r.grant(n, k, name, s, by)}}
 	}
 }
 
@@ -254,19 +256,19 @@ func termOf(c history.KeyChange, by actor) Term {
 }
 
 // put records a new value in a place, and returns the grants that it replaced.
-func (r *reader) put(n *node, k *keyState, key string, s spot, was string, by actor) (struck []*Grant) {
-	p := k.places[s.name]
+func (r *reader) put(n *node, k *keyState, key string, s Spot, was string, by actor) (struck []*Grant) {
+	p := k.places[s.Name]
 	if p == nil {
 		p = &placeState{}
-		k.places[s.name] = p
+		k.places[s.Name] = p
 	}
 	r.endEmptied(p)
-	if step, counts := r.counted(KeyPlace{key, s.name}, was, s.value, by); counts {
+	if step, counts := r.counted(KeyPlace{key, s.Name}, was, s.Value, by); counts {
 		return r.count(n, k, key, s, p, step, by)
 	}
-	if _, _, handed := r.heir(by, s); !handed && (r.continues(p, by) || r.stillNames(p, KeyPlace{key, s.name}, s.value, by)) {
+	if _, _, handed := r.heir(by, s); !handed && (r.continues(p, by) || r.stillNames(p, KeyPlace{key, s.Name}, s.Value, by)) {
 		for _, g := range p.current {
-			g.hold(s.value)
+			g.hold(s.Value)
 		}
 		return nil
 	}
@@ -295,7 +297,7 @@ func (r *reader) continues(p *placeState, by actor) bool {
 
 // grant creates the grant of a value that the actor put in a place, for itself or for
 // another client. The caller adds the grant to the place.
-func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Grant {
+func (r *reader) grant(n *node, k *keyState, key string, s Spot, by actor) *Grant {
 	owner, lock, handed := r.heir(by, s)
 	g := r.grantTo(n, k, key, s, owner)
 	if handed {
@@ -305,9 +307,9 @@ func (r *reader) grant(n *node, k *keyState, key string, s spot, by actor) *Gran
 }
 
 // grantTo creates the grant for a known owner.
-func (r *reader) grantTo(n *node, k *keyState, key string, s spot, by actor) *Grant {
+func (r *reader) grantTo(n *node, k *keyState, key string, s Spot, by actor) *Grant {
 	g := &Grant{
-		Node: n.name, Key: key, Place: s.name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),
+		Node: n.name, Key: key, Place: s.Name, Client: by.client, Op: by.op, Cmd: by.pos, At: by.at, Seq: r.tick(),
 	}
 	term := k.term
 	if term.Cmd != by.pos || term.At != by.at { // the command set no TTL; the key's TTL applies
@@ -316,7 +318,7 @@ func (r *reader) grantTo(n *node, k *keyState, key string, s spot, by actor) *Gr
 	}
 	g.terms.add(term)
 	k.join(g)
-	g.hold(s.value)
+	g.hold(s.Value)
 	if p, ok := r.pairs[by.op]; ok && by.op >= 0 {
 		g.Lock, g.Mode = p.Invoke.Lock, p.Invoke.Mode
 	}
@@ -368,9 +370,9 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 	if c.By != history.ByUnknown {
 		after = c.Before
 	}
-	d := compare(k.content, after)
+	d := Compare(k.content, after)
 	end := End{How: Unclear, Cmd: -1, Event: -1, At: at}
-	for _, name := range d.removed {
+	for _, name := range d.Removed {
 		if p := k.places[name]; p != nil {
 			r.finish(p.all(), end)
 			delete(k.places, name)
@@ -386,10 +388,10 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 		k.addTerm(k.term)
 	}
 	for _, s := range d.put() {
-		if p := k.places[s.name]; p != nil {
+		if p := k.places[s.Name]; p != nil {
 			r.finish(p.all(), end)
 		}
-		k.places[s.name] = &placeState{current: []*Grant{r.grant(n, k, string(c.Key), s, by)}}
+		k.places[s.Name] = &placeState{current: []*Grant{r.grant(n, k, string(c.Key), s, by)}}
 	}
 	k.content = after
 }

@@ -42,12 +42,12 @@ func (r *reader) findSet() {
 			c := r.Evidence.Keys[i]
 			d := r.difference(i)
 			for _, s := range d.put() {
-				at := KeyPlace{string(c.Key), s.name}
-				if _, err := strconv.ParseInt(s.value, 10, 64); err != nil {
+				at := KeyPlace{string(c.Key), s.Name}
+				if _, err := strconv.ParseInt(s.Value, 10, 64); err != nil {
 					continue
 				}
-				twice := c.After.Expires > 0 && r.standsForEver(effects, at.Key, s.value)
-				if !counters[r.name(pos)] && (twice || r.isArgument(pos, s.value)) {
+				twice := c.After.Expires > 0 && r.standsForEver(effects, at.Key, s.Value)
+				if !counters[r.name(pos)] && (twice || r.isArgument(pos, s.Value)) {
 					r.set[at] = true
 				} else {
 					counts[at] = true
@@ -77,7 +77,7 @@ func (r *reader) standsForEver(effects []int, key, number string) bool {
 	return slices.ContainsFunc(effects, func(i int) bool {
 		c := r.Evidence.Keys[i]
 		return string(c.Key) != key && c.After != nil && c.After.Expires == 0 &&
-			slices.ContainsFunc(spots(c.After), func(s spot) bool { return s.value == number })
+			slices.ContainsFunc(Spots(c.After), func(s Spot) bool { return s.Value == number })
 	})
 }
 
@@ -97,11 +97,11 @@ var scripted = map[string]bool{"EVAL": true, "EVALSHA": true, "FCALL": true, "EX
 //   - If the client gives a share back, its own share ends (but see giveBack). If it has none, another
 //     client's share ends.
 //   - When a count that goes up reaches zero, all its shares end.
-func (r *reader) count(n *node, k *keyState, key string, s spot, p *placeState, step int64, by actor) (struck []*Grant) {
-	p.addNumber(s.value)
-	is, _ := strconv.ParseInt(s.value, 10, 64)
-	down := r.down[KeyPlace{key, s.name}]
-	if r.takes(KeyPlace{key, s.name}, step, is, by) {
+func (r *reader) count(n *node, k *keyState, key string, s Spot, p *placeState, step int64, by actor) (struck []*Grant) {
+	p.addNumber(s.Value)
+	is, _ := strconv.ParseInt(s.Value, 10, 64)
+	down := r.down[KeyPlace{key, s.Name}]
+	if r.takes(KeyPlace{key, s.Name}, step, is, by) {
 		r.share(p, r.grant(n, k, key, s, by), down)
 		return nil
 	}

@@ -80,14 +80,14 @@ type countStep struct {
 func (r *reader) counts(change int, by actor) (all []countStep) {
 	c, d := r.Evidence.Keys[change], r.difference(change)
 	pure := counters[r.name(by.pos)]
-	for _, s := range d.changed {
-		if step, counts := r.counted(KeyPlace{string(c.Key), s.name}, s.was, s.value, by); counts {
-			all = append(all, countStep{s.name, step, false, pure})
+	for _, s := range d.Changed {
+		if step, counts := r.counted(KeyPlace{string(c.Key), s.Name}, s.Was, s.Value, by); counts {
+			all = append(all, countStep{s.Name, step, false, pure})
 		}
 	}
-	for _, s := range d.added {
-		if step, counts := r.counted(KeyPlace{string(c.Key), s.name}, "0", s.value, by); counts {
-			all = append(all, countStep{s.name, step, true, pure})
+	for _, s := range d.Added {
+		if step, counts := r.counted(KeyPlace{string(c.Key), s.Name}, "0", s.Value, by); counts {
+			all = append(all, countStep{s.Name, step, true, pure})
 		}
 	}
 	return all

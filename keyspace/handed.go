@@ -33,13 +33,13 @@ type argumentUse struct {
 // passed the token before the command ran; -1 if that acquire had already succeeded, so that the client was
 // not waiting. lock is the lock of that acquire. If the lock of the sender's operation is known, only acquires
 // of that lock count. For any other value, handed is false and the sender itself is the heir.
-func (r *reader) heir(by actor, s spot) (heir actor, lock string, handed bool) {
+func (r *reader) heir(by actor, s Spot) (heir actor, lock string, handed bool) {
 	if by.pos < 0 {
 		return by, "", false
 	}
-	token := s.value
+	token := s.Value
 	if _, err := strconv.ParseFloat(token, 64); token == "" || err == nil { // empty, a count or a time
-		if token = s.name; r.isArgument(by.pos, token) {
+		if token = s.Name; r.isArgument(by.pos, token) {
 			return by, "", false // the command names the member itself
 		}
 	}

@@ -44,7 +44,7 @@ func (r *reader) goBlind(op history.Op) {
 // moved applies a change that no command made: the node lost values, or got older values or
 // another node's values.
 func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
-	d := compare(c.Before, c.After)
+	d := Compare(c.Before, c.After)
 	lost := End{How: Lost, Cmd: -1, Event: r.eventOf(c), At: at}
 	if c.By == history.ByMigration && c.After == nil {
 		kept := *k
@@ -56,7 +56,7 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 		r.arrive(n, k, from)
 		return
 	}
-	for _, name := range d.removed {
+	for _, name := range d.Removed {
 		if p := k.places[name]; p != nil {
 			r.finish(p.all(), lost)
 			delete(k.places, name)
@@ -66,26 +66,26 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 		r.fallBack(n, k, c, at)
 	}
 	for _, s := range append(d.put(), r.older(k, c, at)...) {
-		if p := k.places[s.name]; p != nil {
+		if p := k.places[s.Name]; p != nil {
 			r.finish(p.all(), lost)
 		}
-		k.places[s.name] = r.revive(n, k, c, s, at)
+		k.places[s.Name] = r.revive(n, k, c, s, at)
 	}
 }
 
 // older returns the places that kept their value but fell back to an earlier grant: that grant once
 // had the key's new TTL, and the current grants never had it.
-func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []spot) {
+func (r *reader) older(k *keyState, c history.KeyChange, at When) (found []Spot) {
 	if c.Before == nil || c.After == nil || c.Before.Expires == c.After.Expires {
 		return nil
 	}
-	for _, s := range spots(c.After) {
-		p := k.places[s.name]
+	for _, s := range Spots(c.After) {
+		p := k.places[s.Name]
 		if p == nil || c.Before.Type != c.After.Type || slices.ContainsFunc(p.current, func(g *Grant) bool { return g.hadLife(c, at) }) {
 			continue
 		}
 		if slices.ContainsFunc(r.byKey[string(c.Key)], func(g *Grant) bool {
-			return g.Place == s.name && g.Wrote(s.value) && g.hadLife(c, at) && len(p.current) > 0 && g.Seq < p.current[0].Seq
+			return g.Place == s.Name && g.Wrote(s.Value) && g.hadLife(c, at) && len(p.current) > 0 && g.Seq < p.current[0].Seq
 		}) {
 			found = append(found, s)
 		}
@@ -130,7 +130,7 @@ func (r *reader) arrive(n *node, k, from *keyState) {
 
 // revive returns the place for a value that a node got without a command. The value belongs
 // to the grant that writer finds, or else to a stranger.
-func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at When) *placeState {
+func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s Spot, at When) *placeState {
 	g := r.writer(c, s, at)
 	if g == nil {
 		return &placeState{current: []*Grant{r.grant(n, k, string(c.Key), s, actor{pos: -1, client: Stranger, op: -1, at: at})}}
@@ -143,7 +143,7 @@ func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at Wh
 	for _, old := range p.overwritten {
 		old.Over, old.OverSeq = back, back.Seq
 	}
-	back.Value = s.value
+	back.Value = s.Value
 	p.current = []*Grant{back}
 	return p
 }
@@ -151,10 +151,10 @@ func (r *reader) revive(n *node, k *keyState, c history.KeyChange, s spot, at Wh
 // writer returns the latest grant that wrote the value in that place; nil if there is none.
 // It considers only grants up to the last time at which the whole key had its present
 // content. It prefers grants that had the key's present TTL.
-func (r *reader) writer(c history.KeyChange, s spot, at When) (latest *Grant) {
+func (r *reader) writer(c history.KeyChange, s Spot, at When) (latest *Grant) {
 	asOf := r.lastWith(c)
 	for _, g := range slices.Backward(r.byKey[string(c.Key)]) {
-		if g.Place != s.name || !g.Wrote(s.value) || g.Seq > asOf || g.Op < 0 && g.Client == Stranger {
+		if g.Place != s.Name || !g.Wrote(s.Value) || g.Seq > asOf || g.Op < 0 && g.Client == Stranger {
 			continue
 		}
 		if g.hadLife(c, at) {

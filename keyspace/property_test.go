@@ -79,14 +79,14 @@ func TestGrantsStandWhereTheNodesHaveSomething(t *testing.T) {
 			}
 		}
 		for at, k := range contents(e) {
-			for _, s := range spots(k) {
-				there := where{at[0], at[1], s.name}
+			for _, s := range Spots(k) {
+				there := where{at[0], at[1], s.Name}
 				if g := standing[there]; g == nil {
-					if _, err := strconv.Atoi(s.value); err != nil { // all shares of a count may have been given back
-						rt.Fatalf("%s\nnobody has what is at %v: %q", tale, there, s.value)
+					if _, err := strconv.Atoi(s.Value); err != nil { // all shares of a count may have been given back
+						rt.Fatalf("%s\nnobody has what is at %v: %q", tale, there, s.Value)
 					}
-				} else if g.Value != s.value && !g.Wrote(s.value) {
-					rt.Fatalf("%s\n%s, but %q is there", tale, grantLine(e, g), s.value)
+				} else if g.Value != s.Value && !g.Wrote(s.Value) {
+					rt.Fatalf("%s\n%s, but %q is there", tale, grantLine(e, g), s.Value)
 				}
 				delete(standing, there)
 			}

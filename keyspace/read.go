@@ -26,7 +26,7 @@ func Read(e history.Evidence) *Keys {
 			watched: e.Watched, commands: e.Commands,
 		},
 		Evidence: e, nodes: map[string]*node{}, pairs: map[int]history.Pair{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
-		names: map[history.Bytes]string{}, differences: map[int]difference{}, joined: map[KeyPlace]bool{},
+		names: map[history.Bytes]string{}, differences: map[int]Difference{}, joined: map[KeyPlace]bool{},
 	}
 	if len(e.Commands) > 0 { // without commands, nothing refers to operations
 		pairs, _ := history.Pairs(e.Ops) // the caller has checked the history
@@ -66,7 +66,7 @@ type reader struct {
 	set     map[KeyPlace]bool // places whose numbers are no counts; see findSet
 
 	names       map[history.Bytes]string // names of commands, in capitals
-	differences map[int]difference       // cache; see the method difference
+	differences map[int]Difference       // cache; see the method difference
 	arguments   map[string]*argument     // cache; see the method acquireArguments
 	tokens      map[string]int           // cache: the client by its token, Stranger if several clients use it
 	joined      map[KeyPlace]bool        // places in which an acquire that succeeded left another owner's token
@@ -320,19 +320,19 @@ func (r *reader) rest(n *node, pos int, met []string) {
 	}
 	for _, name := range met {
 		if k := n.keys[name]; k.content != nil {
-			r.restOn(n, k, name, spots(k.content)[0], pos)
+			r.restOn(n, k, name, Spots(k.content)[0], pos)
 		}
 	}
 }
 
 // restOn makes the grant of an acquire that succeeded but changed no value. The grant overwrites the
 // current grants of the place.
-func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
+func (r *reader) restOn(n *node, k *keyState, name string, at Spot, pos int) {
 	c := r.Commands[pos]
-	r.endEmptied(k.places[at.name])
+	r.endEmptied(k.places[at.Name])
 	g := r.grantTo(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
 	g.Rested = true
-	p := k.places[at.name]
+	p := k.places[at.Name]
 	for _, old := range p.current {
 		old.Over, old.OverSeq = g, g.Seq
 	}
@@ -342,9 +342,9 @@ func (r *reader) restOn(n *node, k *keyState, name string, at spot, pos int) {
 }
 
 // handedTo returns the places that carry a grant which another client handed to the given client.
-func (k *keyState) handedTo(client int) (at []spot) {
-	for _, s := range spots(k.content) {
-		p := k.places[s.name]
+func (k *keyState) handedTo(client int) (at []Spot) {
+	for _, s := range Spots(k.content) {
+		p := k.places[s.Name]
 		if p != nil && slices.ContainsFunc(p.current, func(g *Grant) bool { return g.Handed && g.Client == client }) {
 			at = append(at, s)
 		}
