@@ -64,11 +64,7 @@ func (c Child) Bind(ctx context.Context, job []byte) (locks.Maker, error) {
 		if err != nil {
 			return nil, err
 		}
-		h := exactHandle{handle{c.p, r}}
-		if a.Made.Read == nil {
-			return h.of("", a.Made), nil
-		}
-		return exactReadWrite{h.of("", a.Made), h.of("read", a.Made.Read), h.of("write", a.Made.Write)}, nil
+		return handle{c.p, r}.handles("", a.Made), nil
 	}, nil
 }
 
@@ -154,105 +150,3 @@ func (p *process) ownEnd() *testbed.Elsewhere {
 	b.Stack = d.Stderr
 	return &testbed.Elsewhere{Err: b}
 }
-
-// exactHandle is a handle on a lock in Go. Unlike the lock of another language, it has the lock's own leases,
-// errors and contexts.
-type exactHandle struct{ handle }
-
-var (
-	_ locks.Extender    = exactHandle{}
-	_ locks.TokenLocker = exactHandle{}
-)
-
-// of returns the handle in a mode, with the abilities of the lock.
-func (h exactHandle) of(mode string, m *made) locks.Lock {
-	h.r.Mode = mode
-	switch {
-	case m.Blocks:
-		return exactBlocker{h}
-	case m.Polls:
-		return exactPoller{h}
-	}
-	return h
-}
-
-func (h exactHandle) acquire(ctx context.Context) (locks.Lease, error) {
-	h.r.Do = "acquire"
-	a, err := h.p.call(ctx, h.r)
-	l := a.exactLease(locks.Lease{})
-	if err == nil && (a.Told || l != locks.Lease{}) { // else the lock knows its lease without
-		l.LostC = h.p.granted(a.ID)
-	}
-	return l, err
-}
-
-// exactLease returns the lease that the answer describes, with the channel of the given one.
-func (a answer) exactLease(l locks.Lease) locks.Lease {
-	l = locks.Lease{Token: a.Token, Fence: a.Fence, LostC: l.LostC}
-	if a.Raw != nil {
-		l.Token = string(a.Raw)
-	}
-	switch {
-	case a.Steady != 0:
-		l.Deadline, l.Monotonic = time.Now().Add(time.Duration(a.Steady)-monotonic()), true
-	case a.Wall != 0:
-		l.Deadline = time.Unix(0, a.Wall)
-	}
-	return l
-}
-
-// TryLock implements locks.Lock.
-func (h exactHandle) TryLock(ctx context.Context) (locks.Lease, error) { return h.acquire(ctx) }
-
-// TryLockWith implements locks.TokenLocker. A lock that chooses its tokens ignores the token.
-func (h exactHandle) TryLockWith(ctx context.Context, token string) (locks.Lease, error) {
-	h.r.Own = &token
-	return h.acquire(ctx)
-}
-
-// Unlock implements locks.Lock.
-func (h exactHandle) Unlock(ctx context.Context, l locks.Lease) error {
-	if h.r.Do, h.r.Lease = "release", h.p.lease(l); h.r.Lease == 0 && l != (locks.Lease{}) {
-		return locks.ErrRefused
-	}
-	_, err := h.p.call(ctx, h.r)
-	return err
-}
-
-// Extend implements locks.Extender.
-func (h exactHandle) Extend(ctx context.Context, l locks.Lease) (locks.Lease, error) {
-	if h.r.Do, h.r.Lease = "extend", h.p.lease(l); h.r.Lease == 0 && l != (locks.Lease{}) {
-		return l, locks.ErrRefused
-	}
-	a, err := h.p.call(ctx, h.r)
-	return a.exactLease(l), err
-}
-
-// exactBlocker is a handle on a lock that waits in its own way.
-type exactBlocker struct{ exactHandle }
-
-// Lock implements locks.Blocker.
-func (b exactBlocker) Lock(ctx context.Context) (locks.Lease, error) {
-	b.r.Wait = true
-	return b.acquire(ctx)
-}
-
-// exactPoller is a handle on a lock that waits by bounded polling.
-type exactPoller struct{ exactHandle }
-
-// Poll implements locks.Poller.
-func (exactPoller) Poll(ctx context.Context, attempts locks.Lock, interval time.Duration, maximum int) (locks.Lease, error) {
-	return locks.Poll(ctx, attempts, interval, maximum)
-}
-
-// exactReadWrite is a handle on a read-write lock.
-type exactReadWrite struct {
-	locks.Lock
-	read, write locks.Lock
-}
-
-// Read implements locks.RWLocker.
-func (w exactReadWrite) Read() locks.Lock { return w.read }
-
-// Write implements locks.RWLocker.
-func (w exactReadWrite) Write() locks.Lock { return w.write }

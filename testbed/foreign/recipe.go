@@ -1,7 +1,6 @@
 package foreign
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
@@ -58,108 +57,10 @@ func (p *process) maker(key string, ttl time.Duration) (locks.Lock, error) {
 	if key == "" || ttl < time.Millisecond {
 		return nil, errors.New("expected a lock's name and a lease time of at least 1ms")
 	}
-	h := handle{p, request{Key: key, TTL: ttl.Milliseconds(), Mode: "write"}}
+	h := handle{p, request{Key: key, TTL: ttl.Milliseconds()}}
+	m := &made{Blocks: p.able.Blocking}
 	if p.able.Readers {
-		return readWrite{h}, nil
+		m.Read, m.Write = m, m
 	}
-	return h.lock(), nil
+	return h.handles("write", m), nil
 }
-
-// handle is a client's handle on a lock in one mode.
-type handle struct {
-	p *process
-	r request
-}
-
-// lock returns the handle as a lock that waits, if the child's locks do.
-func (h handle) lock() locks.Lock {
-	if h.p.able.Blocking {
-		return blocking{h}
-	}
-	return h
-}
-
-var _ locks.Extender = handle{}
-
-// TryLock implements locks.Lock.
-func (h handle) TryLock(ctx context.Context) (locks.Lease, error) {
-	h.r.Do = "acquire"
-	a, err := h.p.call(ctx, h.r)
-	l := locks.Lease{Token: a.Token, Fence: a.Fence}
-	if err != nil {
-		h.p.mu.Lock()
-		delete(h.p.lost, a.ID)
-		h.p.mu.Unlock()
-		return l, err
-	}
-	l.LostC = h.p.granted(a.ID)
-	return a.lasting(l), nil
-}
-
-// lasting sets the lease's deadline, if the child tells how long the lease lasts.
-func (a answer) lasting(l locks.Lease) locks.Lease {
-	if a.Until != 0 {
-		l.Deadline, l.Monotonic = time.Now().Add(time.Duration(a.Until)*time.Millisecond), true
-	}
-	return l
-}
-
-// granted returns the channel that is closed when the child says that the lease is lost.
-func (p *process) granted(id int64) <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := p.lost[id]
-	if c == nil { // lost already
-		c = make(chan struct{})
-		close(c)
-	}
-	p.grants[c] = id
-	return c
-}
-
-// lease returns the request that granted the lease; 0 = none.
-func (p *process) lease(l locks.Lease) int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.grants[l.LostC]
-}
-
-// Unlock implements locks.Lock.
-func (h handle) Unlock(ctx context.Context, l locks.Lease) error {
-	if h.r.Do, h.r.Lease = "release", h.p.lease(l); h.r.Lease == 0 {
-		return locks.ErrRefused
-	}
-	_, err := h.p.call(ctx, h.r)
-	return err
-}
-
-// Extend implements locks.Extender.
-func (h handle) Extend(ctx context.Context, l locks.Lease) (locks.Lease, error) {
-	if h.r.Do, h.r.Lease = "extend", h.p.lease(l); h.r.Lease == 0 {
-		return l, locks.ErrRefused
-	}
-	a, err := h.p.call(ctx, h.r)
-	return a.lasting(l), err
-}
-
-// blocking is a handle on a lock that waits.
-type blocking struct{ handle }
-
-var _ locks.Blocker = blocking{}
-
-// Lock implements locks.Blocker.
-func (b blocking) Lock(ctx context.Context) (locks.Lease, error) { return b.TryLock(ctx) }
-
-// readWrite is a handle on a read-write lock.
-type readWrite struct{ handle }
-
-var _ locks.RWLocker = readWrite{}
-
-// Read implements locks.RWLocker.
-func (w readWrite) Read() locks.Lock {
-	w.r.Mode = "read"
-	return w.lock()
-}
-
-// Write implements locks.RWLocker.
-func (w readWrite) Write() locks.Lock { return w.lock() }
