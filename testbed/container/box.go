@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -94,7 +93,7 @@ func (s *session) request(b *box, o live.ServerOptions) testcontainers.Container
 	return testcontainers.ContainerRequest{
 		Name:  strings.Join([]string{name, o.Name, strconv.Itoa(b.port)}, "-"),
 		Image: s.image.name, Entrypoint: []string{s.image.server}, Cmd: command,
-		Labels: maps.Clone(s.labels), ExposedPorts: []string{p.String()}, Networks: []string{name},
+		Labels: s.labels(), ExposedPorts: []string{p.String()}, Networks: []string{name},
 		ConfigModifier: func(c *container.Config) { c.User, c.WorkingDir, c.Env = s.engine.facts.user, data, b.environment },
 		HostConfigModifier: func(h *container.HostConfig) {
 			h.PortBindings = published

@@ -35,8 +35,7 @@ type Options struct {
 	Prepare bool
 	// Reaper is the command line of a process that calls Reap; the session's name is added
 	// as the last argument. The testbed starts the process, which removes the containers
-	// and networks that this program leaves if it is killed. nil = the next testbed on this
-	// machine removes them.
+	// and networks that this program leaves if it is killed. nil = nobody removes them then.
 	Reaper []string
 }
 

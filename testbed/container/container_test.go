@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -71,7 +70,7 @@ func TestAServerThatAnswersNoQuestionIsNotWaitedForForEver(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "did not end") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want one line that says that the server did not end", err)
 	}
-	asked := make(client.Filters).Add("label", labelSession+"=question").Add("label", labelPID+"="+strconv.Itoa(os.Getpid()))
+	asked := make(client.Filters).Add("label", labelSession+"="+question())
 	found, err := p.engine.client.ContainerList(t.Context(), client.ContainerListOptions{All: true, Filters: asked})
 	if err != nil || len(found.Items) > 0 {
 		t.Errorf("got %d containers after the end, %v, want none", len(found.Items), err)

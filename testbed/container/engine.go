@@ -177,6 +177,9 @@ func (e *engine) askVersion(ctx context.Context, i image) (string, error) {
 	return version, nil
 }
 
+// question is the session of this program's containers that are in none.
+func question() string { return fmt.Sprintf("question-%d", os.Getpid()) }
+
 // output runs the image's server until the server ends by itself, and returns its output.
 // It waits for at most callTimeout.
 func (e *engine) output(ctx context.Context, i image, args []string, mounts []mount.Mount, environment []string) (said string, err error) {
@@ -185,9 +188,10 @@ func (e *engine) output(ctx context.Context, i image, args []string, mounts []mo
 	made, err := e.client.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Config: &container.Config{
 			Image: i.name, Entrypoint: []string{i.server}, Cmd: args, Env: environment, User: e.facts.user,
-			Labels: self().labels("question"),
+			Labels: map[string]string{labelSession: question()},
 		},
-		HostConfig: e.facts.host(&container.HostConfig{NetworkMode: "none", Mounts: mounts}),
+		// AutoRemove, for the case that this program is killed.
+		HostConfig: e.facts.host(&container.HostConfig{NetworkMode: "none", Mounts: mounts, AutoRemove: true}),
 	})
 	if err != nil {
 		return "", err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"testing"
 	"time"
 
@@ -16,14 +15,10 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// harness runs a trial that never ends. During the trial, it prints the name of its session. If how
-// contains alone, the testbed has no reaper.
-func harness(temp string, how ...string) error {
+// harness runs a trial that never ends. During the trial, it prints the name of its session.
+func harness(temp string) error {
 	o := options()
 	o.Temp = temp
-	if slices.Contains(how, alone) {
-		o.Reaper = nil
-	}
 	tb, err := New(context.Background(), o)
 	if err != nil {
 		return err
@@ -37,18 +32,15 @@ func harness(temp string, how ...string) error {
 	})
 }
 
-// alone is the argument for a harness that starts no reaper.
-const alone = "alone"
-
 // killHarness kills a harness in the middle of a trial, and returns its session.
-func killHarness(t *testing.T, how ...string) (session string) {
+func killHarness(t *testing.T) (session string) {
 	t.Helper()
 	temp, err := os.MkdirTemp(memory(), "lockstorm-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(temp) })
-	harness := exec.Command(os.Args[0], append([]string{playHarness, temp}, how...)...)
+	harness := exec.Command(os.Args[0], playHarness, temp)
 	harness.Stderr = os.Stderr
 	out, err := harness.StdoutPipe()
 	if err != nil {
@@ -86,18 +78,14 @@ func TestNothingSurvivesAKilledHarness(t *testing.T) {
 	}
 }
 
-func TestTheNextSessionRemovesWhatAKilledOneLeft(t *testing.T) {
+func TestCloseRemovesTheSession(t *testing.T) {
 	needEngine(t)
-	session := killHarness(t, alone)
 	tb, err := New(t.Context(), options())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tb.provider.Open(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-	if containers, networks := left(t, session); containers+networks != 0 {
-		t.Errorf("got %d containers and %d networks, want none", containers, networks)
 	}
 	if containers, networks := left(t, tb.provider.session.name); containers != 0 || networks != 1 {
 		t.Errorf("of the new session: got %d containers and %d networks, want 0 and 1", containers, networks)

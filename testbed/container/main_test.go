@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		case playReaper:
 			exitOn(Reap(os.Args[2], os.Stdin))
 		case playHarness:
-			exitOn(harness(os.Args[2], os.Args[3:]...))
+			exitOn(harness(os.Args[2]))
 		}
 	}
 	if shared, missing = openShared(); missing != nil {

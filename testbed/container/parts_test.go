@@ -2,9 +2,6 @@ package container
 
 import (
 	"net/netip"
-	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -53,36 +50,6 @@ func TestAddressesAreGivenOutOnce(t *testing.T) {
 	want := "10.1.2.2 10.1.2.3 10.1.2.4 10.1.2.5 10.1.2.6 none 10.1.2.4"
 	if got := strings.Join(got, " "); got != want {
 		t.Errorf("got %s, want %s: neither the network's, nor the gateway's, nor the broadcast address", got, want)
-	}
-}
-
-func TestOnlyWhatTheDeadLeftIsRemoved(t *testing.T) {
-	gone := exec.Command(os.Args[0], "-test.run=^$")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
-	pid := strconv.Itoa(gone.Process.Pid)
-	for name, c := range map[string]struct {
-		change map[string]string
-		want   bool
-	}{
-		"ours":                               {nil, false},
-		"a process that has ended":           {map[string]string{labelPID: pid}, true},
-		"another process with our id":        {map[string]string{labelStarted: "1"}, startOf(os.Getpid()) != ""},
-		"another machine's":                  {map[string]string{labelPID: pid, labelHost: "elsewhere"}, false},
-		"somebody's without a process":       {map[string]string{labelPID: ""}, false},
-		"a container that is of no session":  {map[string]string{labelPID: pid, labelSession: ""}, false},
-		"a process of which nothing is told": {map[string]string{labelStarted: ""}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			labels := self().labels("a session")
-			for label, value := range c.change {
-				labels[label] = value
-			}
-			if got := dead(labels); got != c.want {
-				t.Errorf("dead: got %t, want %t", got, c.want)
-			}
-		})
 	}
 }
 

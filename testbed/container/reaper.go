@@ -94,31 +94,20 @@ func Reap(session string, alive io.Reader) error {
 	}
 }
 
-// remove removes all containers and networks of a session.
+// labelSession is the label with the session's name, of the session's containers and networks.
+const labelSession = "lockstorm.session"
+
+// remove removes all containers and networks of a session. It is no error if another process removes them
+// first.
 func (e *engine) remove(ctx context.Context, session string) error {
-	return e.removeIf(ctx, labelSession+"="+session, func(map[string]string) bool { return true })
-}
-
-// removeLeftovers removes containers and networks of dead owners from this machine. It ignores
-// errors: another process may be removing the same leftovers, the next call tries again, and
-// leftovers do no harm.
-func (e *engine) removeLeftovers(ctx context.Context) {
-	_ = e.removeIf(ctx, labelSession, dead)
-}
-
-// removeIf removes the containers and networks that have the label and for whose labels the function
-// so returns true. It is no error if another process removes them first.
-func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]string) bool) error {
-	labelled := make(client.Filters).Add("label", label)
+	labelled := make(client.Filters).Add("label", labelSession+"="+session)
 	containers, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelled})
 	if err != nil {
 		return fmt.Errorf("look for containers: %w", err)
 	}
 	var errs error
 	for _, c := range containers.Items {
-		if so(c.Labels) {
-			errs = errors.Join(errs, e.removeContainer(ctx, c.ID))
-		}
+		errs = errors.Join(errs, e.removeContainer(ctx, c.ID))
 	}
 	if errs != nil {
 		return errs
@@ -128,9 +117,6 @@ func (e *engine) removeIf(ctx context.Context, label string, so func(map[string]
 		return fmt.Errorf("look for networks: %w", err)
 	}
 	for _, n := range networks.Items {
-		if !so(n.Labels) {
-			continue
-		}
 		if _, err := e.client.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{}); err != nil && !errdefs.IsNotFound(err) {
 			return fmt.Errorf("remove network %s: %w", n.Name, err)
 		}

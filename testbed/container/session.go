@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ type session struct {
 	engine  *engine
 	image   image
 	name    string
-	labels  map[string]string
 	network string // the network's id
 	gateway netip.Addr
 	reaper  *reaper // nil = none
@@ -30,12 +28,9 @@ type session struct {
 	addresses addresses
 }
 
-// openSession removes the leftovers of dead processes from this machine and makes a new
-// session, for servers of that image.
+// openSession makes a new session, for servers of that image.
 func (e *engine) openSession(ctx context.Context, i image, reaper []string) (s *session, err error) {
 	s = &session{engine: e, image: i, name: rand.Text()}
-	s.labels = self().labels(s.name)
-	e.removeLeftovers(ctx)
 	if len(reaper) > 0 {
 		if s.reaper, err = startReaper(slices.Concat(reaper, []string{s.name})); err != nil {
 			return nil, err
@@ -81,12 +76,14 @@ func (s *session) makeNetwork(ctx context.Context) (err error) {
 	return fmt.Errorf("make a network: %w", err)
 }
 
+func (s *session) labels() map[string]string { return map[string]string{labelSession: s.name} }
+
 func (s *session) networkName() string { return "lockstorm-" + strings.ToLower(s.name) }
 
 // bridge makes a bridge network and returns its properties.
 func (s *session) bridge(ctx context.Context, ipam *network.IPAM) (network.Inspect, error) {
 	made, err := s.engine.client.NetworkCreate(ctx, s.networkName(), client.NetworkCreateOptions{
-		Driver: "bridge", Labels: maps.Clone(s.labels), IPAM: ipam,
+		Driver: "bridge", Labels: s.labels(), IPAM: ipam,
 	})
 	if err != nil {
 		return network.Inspect{}, err

@@ -3,10 +3,10 @@ package live
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -52,38 +52,7 @@ func (p *provocation) during(cause func() (testbed.Undo, error), after func(cont
 	}), nil
 }
 
-// disturbance is Network.Cut or Network.Hold.
-type disturbance func(context.Context, testbed.Link, testbed.Direction) (testbed.Undo, error)
-
-// serverLink is a link between two servers, or between a client and a Sentinel.
-type serverLink struct {
-	proxies []*proxy                    // the first proxy carries commands, the other proxies do not
-	healed  func(context.Context) error // called after the undo of a cut or hold
-}
-
-// disturb applies a rule to a serverLink. For an unknown direction d, it calls otherwise,
-// which returns an error.
-func (p *provocation) disturb(ctx context.Context, between serverLink, l testbed.Link, d testbed.Direction, otherwise disturbance, r rule) (testbed.Undo, error) {
-	if !slices.Contains(directionsKnown, d) {
-		return otherwise(ctx, l, d)
-	}
-	return p.during(func() (testbed.Undo, error) {
-		var undos []testbed.Undo
-		for _, one := range between.proxies {
-			undos = append(undos, one.disturb(d, r))
-		}
-		return func(ctx context.Context) (int, error) {
-			hits, err := undos[0](ctx)
-			for _, undo := range undos[1:] {
-				_, more := undo(ctx)
-				err = errors.Join(err, more)
-			}
-			return hits, err
-		}, nil
-	}, between.healed)
-}
-
-// killed notes that the node is down, until restarted or replaced is called. If the kill fails, the
+// killed notes that the node is down, until restart or replaced is called. If the kill fails, the
 // caller must call failed, which withdraws the note. If the node was down already, failed does nothing.
 func (p *provocation) killed(node string) (failed func()) {
 	p.mu.Lock()
@@ -113,12 +82,20 @@ func (p *provocation) replaced(node string) {
 	}
 }
 
-// restarted notes that the node is back. Its kill explains elections for one more grace period.
-func (p *provocation) restarted(node string) {
+// restart calls do, which restarts the node; that may be a node that another one has replaced. The kill or
+// restart explains elections until then, and for one more grace period.
+func (p *provocation) restart(node string, do func() (history.Lost, error)) (history.Lost, error) {
+	failed := p.killed(node)
+	lost, err := do()
+	if err != nil {
+		failed()
+		return lost, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.down, node)
 	p.until = time.Now().Add(p.grace)
+	return lost, nil
 }
 
 // explains reports whether a fault explains an election that is noticed now.

@@ -37,7 +37,9 @@ func TestAFaultExplainsElectionsForSomeTimeOnly(t *testing.T) {
 		calm(2*time.Millisecond, false)
 		l.killed("n0")
 		calm(time.Minute, true)
-		l.restarted("n0")
+		if _, err := l.restart("n0", func() (history.Lost, error) { return history.Lost{}, nil }); err != nil {
+			t.Error(err)
+		}
 		calm(time.Second, true)
 		calm(time.Minute, false)
 		if got, want := hears(e, e.nodes[1]), []string{history.FElection + " n0", history.FPromote + " n1"}; !slices.Equal(got, want) {

@@ -92,11 +92,11 @@ func (w nodeClocks) SkewNode(ctx context.Context, node string, offset time.Durat
 	}
 	n.observer.look(cause{})
 	from := n.clock()
+	there, err := w.env.keysOf(ctx, n)
+	if err != nil {
+		return 0, fmt.Errorf("set the clock of node %s: %w", node, err)
+	}
 	err = n.ask(ctx, func(c *redis.Client) error {
-		there, err := keysOn(ctx, c)
-		if err != nil {
-			return err
-		}
 		if err := testbed.CallIfAny(jumps); err != nil {
 			return err
 		}

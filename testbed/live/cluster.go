@@ -109,7 +109,7 @@ func (e *env) form(ctx context.Context) error {
 		return err
 	}
 	for _, s := range e.cluster.shards {
-		if err := s.replicated(ctx); err != nil {
+		if err := s.master.synced(ctx, s.key, 1); err != nil {
 			return err
 		}
 	}
@@ -305,29 +305,6 @@ func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
 	return known, nil
 }
 
-// replicated twice writes and deletes a key at the shard's master, and each time waits until the
-// shard's replica has acknowledged both.
-func (s *shard) replicated(ctx context.Context) error {
-	return s.master.ask(ctx, func(c *redis.Client) error {
-		conn := c.Conn()
-		defer conn.Close()
-		for range 2 { // only a second write shows that the replica follows
-			err := errors.Join(conn.Set(ctx, s.key, "", 0).Err(), conn.Del(ctx, s.key).Err())
-			if err != nil {
-				return fmt.Errorf("replication: %w", err)
-			}
-			n, err := conn.Wait(ctx, 1, adminTimeout).Result()
-			if err != nil {
-				return fmt.Errorf("replication: %w", err)
-			}
-			if n < 1 {
-				return fmt.Errorf("replication: the replica of %s is not in sync after %v", s.master.name, adminTimeout)
-			}
-		}
-		return nil
-	})
-}
-
 // reachCluster gives a client its links to all nodes, and the go-redis client that finds
 // the masters.
 func (e *env) reachCluster(c *client, id int) error {
@@ -343,13 +320,7 @@ func (e *env) reachCluster(c *client, id int) error {
 		addrs = append(addrs, addr)
 		known[addr] = func(ctx context.Context) (net.Conn, error) { return l.dial(ctx, id) }
 	}
-	c.cluster = c.ReachCluster(testbed.ClusterOptions(addrs, e.setup.CommandTimeout), func(ctx context.Context, addr string) (net.Conn, error) {
-		dial := known[addr]
-		if dial == nil {
-			return nil, fmt.Errorf("dial %s: c%d has no link to it", addr, id)
-		}
-		return dial(ctx)
-	})
+	c.cluster = c.ReachCluster(testbed.ClusterOptions(addrs, e.setup.CommandTimeout), known.dial)
 	return nil
 }
 

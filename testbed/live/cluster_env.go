@@ -142,27 +142,21 @@ func (e clusterEnv) Kill(ctx context.Context, node string, down func() error) er
 
 // Restart implements testbed.Nodes. It waits until the node serves, which takes a restarted
 // master two seconds. A replaced master comes back as a replica.
-func (e clusterEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
-	n, err := e.node(node)
-	if err != nil {
-		return lost, err
-	}
-	if err := ctx.Err(); err != nil {
-		return lost, err
-	}
-	failed := e.killed(node) // even the restart of a replaced node explains elections
-	if lost, err = n.restart(e.ctx); err != nil {
-		failed()
-		return lost, err
-	}
-	defer e.restarted(node)
-	err = n.ask(ctx, func(c *redis.Client) error {
-		return until(ctx, func() (string, error) { return operative(ctx, c) })
+func (e clusterEnv) Restart(ctx context.Context, node string) (history.Lost, error) {
+	return e.restart(node, func() (history.Lost, error) {
+		lost, err := e.ownEnv.Restart(ctx, node)
+		if err != nil {
+			return lost, err
+		}
+		n, _ := e.node(node)
+		err = n.ask(ctx, func(c *redis.Client) error {
+			return until(ctx, func() (string, error) { return operative(ctx, c) })
+		})
+		if err != nil {
+			return lost, fmt.Errorf("restart node %s: %w", node, err)
+		}
+		return lost, nil
 	})
-	if err != nil {
-		return lost, fmt.Errorf("restart node %s: %w", node, err)
-	}
-	return lost, nil
 }
 
 // Pause implements testbed.Nodes. A master that was replaced during the pause executes commands
@@ -237,27 +231,14 @@ func (e clusterEnv) awaitStepDown(ctx context.Context, n *node) error {
 	return nil
 }
 
-// Cut implements testbed.Network, also for the links among nodes.
-func (e clusterEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Cut, always(drop))
-}
-
-// Hold implements testbed.Network, also for the links among nodes.
-func (e clusterEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Hold, always(hold))
-}
-
-// disturb applies a rule to a link. If both ends of the link are nodes, it disturbs
-// their replication and their cluster bus. For any other link, it calls otherwise.
-func (e clusterEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, r rule) (testbed.Undo, error) {
-	from, err := e.node(l.From)
-	to, terr := e.node(l.To)
-	if err != nil || terr != nil || from == to {
-		return otherwise(ctx, l, d)
+// between returns the proxies of a link between two nodes: of their replication, and of their cluster bus;
+// none for any other link.
+func (c *cluster) between(l testbed.Link) []*proxy {
+	to, err := c.env.node(l.To)
+	if _, ferr := c.env.node(l.From); err != nil || ferr != nil || l.From == l.To {
+		return nil
 	}
-	pairs := []*proxy{e.cluster.peerProxies[to].pair(from.name), e.buses[to].pair(from.name)}
-	between := serverLink{proxies: pairs, healed: func(context.Context) error { return nil }}
-	return e.elections.disturb(ctx, between, l, d, otherwise, r)
+	return []*proxy{c.peerProxies[to].pair(l.From), c.buses[to].pair(l.From)}
 }
 
 // turnTimeout bounds how long a migration may wait for the turns (node.turn) of its nodes and then

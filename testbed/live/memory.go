@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -27,10 +26,13 @@ func (e ownEnv) Evict(ctx context.Context, node string, evicted func([]history.K
 	defer n.release()
 	n.observer.look(cause{})
 	from := n.clock()
-	err = n.ask(ctx, func(c *redis.Client) (err error) {
-		keys, err = evict(ctx, c)
-		return err
-	})
+	there, err := e.keysOf(ctx, n)
+	if err == nil && len(there) > 0 {
+		err = n.ask(ctx, func(c *redis.Client) (err error) {
+			keys, err = evict(ctx, c, there)
+			return err
+		})
+	}
 	n.aof.answered(n.clock())
 	n.observer.look(cause{by: history.ByEviction, from: from, only: names(keys)})
 	if err == nil && evicted != nil && len(keys) > 0 {
@@ -51,14 +53,10 @@ func names(keys []history.KeyState) []string {
 	return all
 }
 
-// evict makes a node evict all its keys, and returns the keys that Redis reports as evicted. A key
-// that expires meanwhile is not returned.
-func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
-	there, err := keysOn(ctx, c)
-	if err != nil || len(there) == 0 {
-		return nil, err
-	}
-	before, err := evictions(ctx, c)
+// evict makes a node evict all its keys, and returns those of the keys there that Redis reports as evicted. A
+// key that expires meanwhile is not returned.
+func evict(ctx context.Context, c *redis.Client, there []history.KeyState) ([]history.KeyState, error) {
+	before, err := number(ctx, c, "stats", "evicted_keys")
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +72,7 @@ func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 	if err = errors.Join(err, restore()); err != nil {
 		return nil, err
 	}
-	after, err := evictions(ctx, c)
+	after, err := number(ctx, c, "stats", "evicted_keys")
 	if err != nil {
 		return nil, err
 	}
@@ -89,19 +87,6 @@ func evict(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
 		}
 	}
 	return slices.DeleteFunc(there, func(k history.KeyState) bool { return !names[k.Key] }), nil
-}
-
-// evictions returns how many keys the server has evicted since its start.
-func evictions(ctx context.Context, c *redis.Client) (int, error) {
-	info, err := c.InfoMap(ctx, "stats").Result()
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.Atoi(info["Stats"]["evicted_keys"])
-	if err != nil {
-		return 0, fmt.Errorf("number of evicted keys: %w", err)
-	}
-	return n, nil
 }
 
 // starve leaves the node no memory for keys and makes the node publish the keys that it evicts.

@@ -110,7 +110,9 @@ func undoAll(undos []testbed.Undo, combine func(a, b int) int) testbed.Undo {
 
 func most(a, b int) int { return max(a, b) }
 
-// Cut implements testbed.Network.
+// Cut implements testbed.Network, also for links between servers, and from clients to Sentinels. On a
+// primary's link, while Sentinels have elected another one, the undo makes that primary a replica, as the undo
+// of Pause does. So does the undo of Hold.
 func (e *env) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
 	l.Conn = 0
 	return e.shut(l, d, always(drop))
@@ -139,8 +141,8 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, r rule) (testbed.Undo, 
 	if !slices.Contains(directionsKnown, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 	}
-	if s := e.syncLink(on); s != nil {
-		return s.proxy.disturb(d, r), nil
+	if pairs := e.between(on); len(pairs) > 0 {
+		return e.disturb(pairs, on, d, r)
 	}
 	id, l, err := e.link(on)
 	if err != nil {
@@ -155,6 +157,54 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, r rule) (testbed.Undo, 
 		undo()
 		return hits, nil
 	}), nil
+}
+
+// between returns the proxies of a link between two servers, or from a client to a Sentinel; none for any
+// other link. The first carries commands.
+func (e *env) between(l testbed.Link) []*proxy {
+	switch {
+	case e.cluster != nil:
+		return e.cluster.between(l)
+	case e.sentinels != nil:
+		return e.sentinels.between(l)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.streams {
+		if s.replica.name == l.From && s.primary.name == l.To {
+			return []*proxy{s.proxy}
+		}
+	}
+	return nil
+}
+
+// disturb applies a rule to the proxies of one link. Hits is that of the first proxy.
+func (e *env) disturb(pairs []*proxy, on testbed.Link, d testbed.Direction, r rule) (testbed.Undo, error) {
+	begin := func() (testbed.Undo, error) {
+		first, others := pairs[0].disturb(d, r), make([]func(), len(pairs)-1)
+		for i, one := range pairs[1:] {
+			others[i] = one.impose(d, r)
+		}
+		return func(ctx context.Context) (int, error) {
+			hits, err := first(ctx)
+			for _, undo := range others {
+				undo()
+			}
+			return hits, err
+		}, nil
+	}
+	switch {
+	case e.cluster != nil:
+		return e.cluster.during(begin, func(context.Context) error { return nil })
+	case e.sentinels != nil:
+		return e.sentinels.during(begin, func(ctx context.Context) error {
+			if old, _ := e.sentinels.rivals(); old == nil || on.From != old.name && on.To != old.name {
+				return nil
+			}
+			return sentinelEnv{ownEnv{e}, e.sentinels}.retire(ctx)
+		})
+	}
+	return begin()
 }
 
 // stopped reports whether a command or its reply, depending on d, did not get through.

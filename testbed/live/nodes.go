@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/live/look"
 )
 
 // Pause implements testbed.Nodes. Hits is the number of commands that were sent to the node
@@ -83,12 +85,9 @@ func (e ownEnv) FlushScripts(ctx context.Context, node string) (scripts int, err
 	}
 	defer n.release()
 	err = n.ask(ctx, func(c *redis.Client) error {
-		info, err := c.InfoMap(ctx, "memory").Result()
-		if err != nil {
+		var err error
+		if scripts, err = number(ctx, c, "memory", "number_of_cached_scripts"); err != nil {
 			return err
-		}
-		if scripts, err = strconv.Atoi(info["Memory"]["number_of_cached_scripts"]); err != nil {
-			return fmt.Errorf("number of cached scripts: %w", err)
 		}
 		return c.ScriptFlush(ctx).Err()
 	})
@@ -104,90 +103,78 @@ func (e *env) Keys(ctx context.Context, node string) ([]history.KeyState, error)
 	if err != nil {
 		return nil, err
 	}
-	var keys []history.KeyState
-	err = n.ask(ctx, func(c *redis.Client) (err error) {
-		if s, running := n.running(); running == nil {
-			if _, shared := s.(Remote); shared { // the server's other users may have too many keys to scan
-				keys, err = keyStates(ctx, c, n.named.all())
-				return err
-			}
-		}
-		if e.cluster != nil { // READONLY makes a replica answer
-			if err := c.ReadOnly(ctx).Err(); err != nil {
-				return err
-			}
-		}
-		keys, err = keysOn(ctx, c)
-		return err
-	})
+	keys, err := e.keysOf(ctx, n)
 	if err != nil {
 		return nil, fmt.Errorf("keys of node %s: %w", node, err)
 	}
 	return keys, nil
 }
 
-// keysOn returns the states of all keys on a node, sorted by key.
-func keysOn(ctx context.Context, c *redis.Client) ([]history.KeyState, error) {
-	var names []string
-	all := c.Scan(ctx, 0, "", 1000).Iterator()
-	for all.Next(ctx) {
-		names = append(names, all.Val())
-	}
-	if err := all.Err(); err != nil {
+// keysOf looks at the node's keys, also those of a replica, and returns their states, sorted by key.
+func (e *env) keysOf(ctx context.Context, n *node) (keys []history.KeyState, err error) {
+	if _, err := n.running(); err != nil {
 		return nil, err
 	}
-	return keyStates(ctx, c, names)
-}
-
-// keyStates returns the states of the named keys that exist, sorted by key.
-func keyStates(ctx context.Context, c *redis.Client, names []string) ([]history.KeyState, error) {
-	var keys []history.KeyState
-	for _, name := range names {
-		k, err := keyState(ctx, c, name)
-		if err != nil {
-			return nil, err
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	conn, err := n.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(0, 1)) })()
+	l, err := look.New(conn, e.lookOptions(n))
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	seen, err := l.Look(nil, n.clock)
+	if err != nil {
+		return nil, cmp.Or(ctx.Err(), testbed.BareError(err))
+	}
+	for name, k := range seen.Keys {
+		state := history.KeyState{Key: name, Type: k.Content.Type, TTL: -1, Value: k.Content.Value}
+		if k.Ends > 0 {
+			state.TTL = max(0, time.Duration(k.Ends)*time.Millisecond-seen.Time.Truncate(time.Millisecond))
 		}
-		if k.Type != "none" { // "none": no such key, or it has expired
-			keys = append(keys, k)
+		if state.Type == "hash" {
+			state.Value = hash(k.Content.Fields)
 		}
+		keys = append(keys, state)
 	}
 	slices.SortFunc(keys, func(a, b history.KeyState) int { return cmp.Compare(a.Key, b.Key) })
-	return slices.CompactFunc(keys, func(a, b history.KeyState) bool { return a.Key == b.Key }), nil
+	return keys, nil
 }
 
-// keyState reads one key in one transaction.
-func keyState(ctx context.Context, c *redis.Client, key string) (history.KeyState, error) {
-	var kind *redis.StatusCmd
-	var ttl *redis.DurationCmd
-	var text *redis.StringCmd
-	var fields *redis.MapStringStringCmd
-	// The type is not known yet: ask for the value both as a string and as a hash. An answer for
-	// another type is an error, and is ignored.
-	_, err := c.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		kind, ttl, text, fields = p.Type(ctx, key), p.PTTL(ctx, key), p.Get(ctx, key), p.HGetAll(ctx, key)
-		return nil
-	})
-	if kind.Err() != nil {
-		return history.KeyState{}, err
+// lookOptions describes the node for looks at its keys.
+func (e *env) lookOptions(n *node) look.Options {
+	o := look.Options{Cluster: e.cluster != nil}
+	if n.named != nil { // the server's other users may have too many keys to look at
+		o.Names = n.named.all
 	}
-	k := history.KeyState{Key: key, Type: kind.Val(), TTL: ttl.Val()}
-	switch k.Type {
-	case "string":
-		k.Value = history.Bytes(text.Val())
-	case "hash":
-		k.Value = history.Bytes(hash(fields.Val()))
-	}
-	return k, nil
+	return o
 }
 
 // hash returns fields as "field=value ...", sorted.
-func hash(fields map[string]string) string {
+func hash(fields []history.Field) history.Bytes {
 	var pairs []string
-	for f, v := range fields {
-		pairs = append(pairs, f+"="+v)
+	for _, f := range fields {
+		pairs = append(pairs, string(f.Name+"="+f.Value))
 	}
 	slices.Sort(pairs)
-	return strings.Join(pairs, " ")
+	return history.Bytes(strings.Join(pairs, " "))
+}
+
+// number returns a number in a section of INFO.
+func number(ctx context.Context, c *redis.Client, section, field string) (int, error) {
+	info, err := c.InfoMap(ctx, section).Result()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(info[strings.ToUpper(section[:1])+section[1:]][field])
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", field, err)
+	}
+	return n, nil
 }
 
 // List implements testbed.Inspector.

@@ -84,14 +84,9 @@ func (e *env) observe(ctx context.Context) error {
 	for _, n := range e.nodes {
 		o := &observer{
 			node: n, log: log, brink: leastBrink, last: map[string]seen{}, wake: make(chan struct{}, 1), quit: make(chan struct{}),
-			options: look.Options{
-				Roles:   e.setup.Topology != testbed.Single && e.setup.Topology != testbed.Independent,
-				Cluster: e.cluster != nil,
-			},
+			options: e.lookOptions(n),
 		}
-		if _, shared := n.latest().(Remote); shared {
-			o.options.Names = n.named.all
-		}
+		o.options.Roles = e.setup.Topology != testbed.Single && e.setup.Topology != testbed.Independent
 		o.recording = !o.options.Roles || n == e.nodes[0]
 		n.observer = o
 		o.done.Go(o.run)

@@ -52,27 +52,32 @@ func (e *env) replicate(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.nodes[0].ask(ctx, func(c *redis.Client) error {
-		conn := c.Conn()
-		defer conn.Close()
-		// After its first copy, a replica may receive no writes for up to a second: only a
-		// second write shows that it follows.
-		return errors.Join(replicated(ctx, conn), replicated(ctx, conn))
-	})
+	return e.nodes[0].synced(ctx, "sync", testbed.Replicas)
 }
 
-// replicated writes and deletes a key and waits until all replicas have acknowledged both.
-func replicated(ctx context.Context, c *redis.Conn) error {
-	err := errors.Join(c.Set(ctx, "sync", "", 0).Err(), c.Del(ctx, "sync").Err())
+// synced twice writes and deletes the key at a primary, and each time waits until so many replicas have
+// acknowledged both. After its first copy, a replica may receive no writes for up to a second: only a second
+// write shows that it follows.
+func (n *node) synced(ctx context.Context, key string, replicas int) error {
+	err := n.ask(ctx, func(c *redis.Client) error {
+		conn := c.Conn()
+		defer conn.Close()
+		for range 2 {
+			if err := errors.Join(conn.Set(ctx, key, "", 0).Err(), conn.Del(ctx, key).Err()); err != nil {
+				return err
+			}
+			got, err := conn.Wait(ctx, replicas, adminTimeout).Result()
+			if err == nil && int(got) < replicas {
+				err = fmt.Errorf("%d of %d replicas are in sync after %v", got, replicas, adminTimeout)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("replication: %w", err)
-	}
-	got, err := c.Wait(ctx, testbed.Replicas, adminTimeout).Result()
-	if err == nil && got < testbed.Replicas {
-		err = fmt.Errorf("%d of %d replicas are in sync after %v", got, testbed.Replicas, adminTimeout)
-	}
-	if err != nil {
-		return fmt.Errorf("replication: %w", err)
+		return fmt.Errorf("replication from %s: %w", n.name, err)
 	}
 	return nil
 }
@@ -119,25 +124,13 @@ func (e *env) rejoin(n *node) (args []string, err error) {
 	if primary == nil || primary == n {
 		return nil, nil
 	}
-	if s == nil {
-		if s, err = e.follow(n, primary); err != nil {
-			return nil, err
-		}
+	var host, port string
+	if s != nil {
+		host, port = s.address()
+	} else if host, port, err = e.wayTo(n, primary); err != nil {
+		return nil, err
 	}
-	host, port := s.address()
 	return []string{"--replicaof", host, port}, nil
-}
-
-// syncLink returns the link between a replica and its primary, nil if there is none.
-func (e *env) syncLink(l testbed.Link) *syncLink {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, s := range e.streams {
-		if s.replica.name == l.From && s.primary.name == l.To {
-			return s
-		}
-	}
-	return nil
 }
 
 // disturb applies a rule to a link between servers. Hits is the number of stopped messages, without the

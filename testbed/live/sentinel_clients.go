@@ -14,6 +14,13 @@ import (
 // dials maps the address that a server announces to a function that connects to the server.
 type dials map[string]func(context.Context) (net.Conn, error)
 
+func (d dials) dial(ctx context.Context, addr string) (net.Conn, error) {
+	if dial := d[addr]; dial != nil {
+		return dial(ctx)
+	}
+	return nil, fmt.Errorf("dial %s: the client has no link to it", addr)
+}
+
 // reachWatched gives a client its links to all nodes and Sentinels, and the go-redis client
 // that asks the Sentinels for the primary.
 func (e *env) reachWatched(c *client, id int) error {
@@ -48,13 +55,7 @@ func (e *env) reachWatched(c *client, id int) error {
 		sentinels, known[addr] = append(sentinels, addr), link.dial
 	}
 	o := testbed.FailoverOptions(watched, sentinels, e.setup.CommandTimeout)
-	c.ReachSentinel(o, nodes, func(ctx context.Context, addr string) (net.Conn, error) {
-		dial := known[addr]
-		if dial == nil {
-			return nil, fmt.Errorf("dial %s: c%d has no link to it", addr, id)
-		}
-		return dial(ctx)
-	})
+	c.ReachSentinel(o, nodes, known.dial)
 	return nil
 }
 

@@ -108,28 +108,8 @@ func (e sentinelEnv) Kill(ctx context.Context, node string, down func() error) e
 
 // Restart implements testbed.Nodes. It starts a replaced primary as a replica, because Sentinels
 // would take ten seconds to demote it.
-func (e sentinelEnv) Restart(ctx context.Context, node string) (lost history.Lost, err error) {
-	n, err := e.node(node)
-	if err != nil {
-		return lost, err
-	}
-	if err := ctx.Err(); err != nil {
-		return lost, err
-	}
-	failed := e.killed(node) // even the restart of a replaced node explains elections
-	defer func() {
-		if err == nil {
-			e.restarted(node)
-		} else {
-			failed()
-		}
-	}()
-	var args []string
-	if primary := e.present(); primary != n {
-		host, port := e.sentinels.peerProxies[primary].addr()
-		args = []string{"--replicaof", host, port}
-	}
-	return n.restart(e.ctx, args...)
+func (e sentinelEnv) Restart(ctx context.Context, node string) (history.Lost, error) {
+	return e.restart(node, func() (history.Lost, error) { return e.ownEnv.Restart(ctx, node) })
 }
 
 // Pause implements testbed.Nodes. When the undo resumes a replaced primary, that primary executes
@@ -176,47 +156,21 @@ func (e sentinelEnv) retire(ctx context.Context) error {
 	return nil
 }
 
-// Cut implements testbed.Network, also for links among nodes and Sentinels, and for clients' links to
-// Sentinels. On a replaced primary's link to another server, the undo makes that primary a replica, as
-// the undo of Pause does.
-func (e sentinelEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Cut, always(drop))
-}
-
-// Hold implements testbed.Network, for the same links as Cut. Like Cut's undo, its undo makes a
-// replaced primary a replica.
-func (e sentinelEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(ctx, l, d, e.ownEnv.Hold, always(hold))
-}
-
-func (e sentinelEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, otherwise disturbance, r rule) (testbed.Undo, error) {
-	pair := e.pair(l)
-	if pair == nil {
-		return otherwise(ctx, l, d)
-	}
-	between := serverLink{proxies: []*proxy{pair}, healed: func(ctx context.Context) error {
-		if old, _ := e.rivals(); old == nil || l.From != old.name && l.To != old.name {
-			return nil
-		}
-		return e.retire(ctx)
-	}}
-	return e.elections.disturb(ctx, between, l, d, otherwise, r)
-}
-
-// pair returns the proxy of a link between two servers, or between a client and a Sentinel;
-// nil for any other link.
-func (e sentinelEnv) pair(l testbed.Link) *proxy {
-	for n, d := range e.sentinels.peerProxies {
+// between returns the proxy of a link between two servers, or between a client and a Sentinel;
+// none for any other link.
+func (w *sentinels) between(l testbed.Link) []*proxy {
+	for n, d := range w.peerProxies {
 		if n.name != l.To {
 			continue
 		}
-		if i := slices.IndexFunc(e.sentinels.links, func(a *sentinelLink) bool { return a.leads(l) }); i >= 0 {
-			return e.sentinels.links[i].proxy
+		if i := slices.IndexFunc(w.links, func(a *sentinelLink) bool { return a.leads(l) }); i >= 0 {
+			return []*proxy{w.links[i].proxy}
 		}
-		if !slices.ContainsFunc(slices.Concat(e.nodes, e.sentinels.all), func(p *node) bool { return p.name == l.From && p != n }) {
-			return nil
+		for from := range w.peerProxies {
+			if from.name == l.From && from != n {
+				return []*proxy{d.pair(l.From)}
+			}
 		}
-		return d.pair(l.From)
 	}
 	return nil
 }

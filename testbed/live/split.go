@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -143,13 +142,5 @@ func (l *writeCounter) close() int {
 // changes returns how often commands have changed a node's data since its start. Redis
 // resets that count when it saves an RDB file, but no node of a trial saves one.
 func changes(ctx context.Context, c *redis.Client) (int, error) {
-	info, err := c.InfoMap(ctx, "persistence").Result()
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.Atoi(info["Persistence"]["rdb_changes_since_last_save"])
-	if err != nil {
-		return 0, fmt.Errorf("number of changes: %w", err)
-	}
-	return n, nil
+	return number(ctx, c, "persistence", "rdb_changes_since_last_save")
 }

@@ -37,7 +37,8 @@ var (
 
 // Options describe the node.
 type Options struct {
-	// Roles: the node may be a replica, or become one.
+	// Roles: the node may be a replica, or become one, whose keys are not to be read. Without Roles, keys of
+	// a replica are read, too.
 	Roles bool
 	// Cluster: the node belongs to a Redis Cluster.
 	Cluster bool
@@ -94,8 +95,12 @@ func New(conn net.Conn, o Options) (*Looker, error) {
 // begin keeps the Looker's reads from counting as use of a key, if the node can, and finds out
 // whether the node knows PEXPIRETIME.
 func (l *Looker) begin() error {
-	// NO-TOUCH exists since Redis 7.2.
-	answers, err := l.talk([][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}) // l.ends gets no key: this only tests whether the node knows the command
+	// NO-TOUCH exists since Redis 7.2. l.ends gets no key: this only tests whether the node knows the command.
+	commands := [][]string{{"CLIENT", "NO-TOUCH", "ON"}, {l.ends}}
+	if l.Cluster && !l.Roles {
+		commands = append(commands, []string{"READONLY"}) // makes a replica answer
+	}
+	answers, err := l.talk(commands)
 	if err != nil {
 		return err
 	}
