@@ -29,25 +29,18 @@ type Conn struct {
 	inner  net.Conn
 	ended  chan struct{} // closed by Close
 
-	writer   chan struct{} // a lock that Write holds, perhaps for long; guards out, texts and deadline
-	out      []byte        // the beginning of an incomplete command
+	writer   writeLock // guards out, texts and deadline
+	out      []byte    // the beginning of an incomplete command
 	texts    resp.Texts
 	deadline time.Time // inner's write deadline
 
 	// Gate.mu guards the fields below.
-	in        []byte // replies that the client may read
-	read      int    // number of leading bytes of in that the client has read
-	inErr     error  // why no more replies will come; nil if they may
+	inbox
 	closed    bool
-	readBy    deadline
 	writeBy   deadline
-	readers   int           // number of goroutines that wait in Read
-	readable  chan struct{} // wakes one goroutine that waits in Read
-	alarm     *time.Timer   // calls signal at alarmAt; nil at first
-	alarmAt   time.Time     // zero = not set
 	wake      chan struct{} // broadcast when closed or writeBy changes or a command is handed on; see wait
 	replies   resp.Replies
-	records   resp.Queue[*record] // commands whose outcome is still open, by number
+	records   records             // commands whose outcome is still open, by number
 	arrivals  resp.Queue[arrival] // messages that wait to be let through
 	admitting bool                // whether admitAll runs
 	observed  bool
@@ -59,7 +52,7 @@ func newConn(g *Gate, cl *gateClient, node string) *Conn {
 	w.dials++
 	return &Conn{
 		gate: g, client: cl, node: node, number: w.dials, counts: w,
-		ended: make(chan struct{}), writer: make(chan struct{}, 1), readable: make(chan struct{}, 1),
+		ended: make(chan struct{}), writer: make(chan struct{}, 1), inbox: inbox{mu: &g.mu, readable: make(chan struct{}, 1)},
 	}
 }
 
@@ -92,44 +85,6 @@ func (c *Conn) wait(d deadline) {
 	case <-expired:
 	}
 	c.gate.mu.Lock()
-}
-
-// signal wakes one goroutine that waits in Read, if any. mu is held.
-func (c *Conn) signal() {
-	if c.readers == 0 {
-		return
-	}
-	select {
-	case c.readable <- struct{}{}:
-	default: // one wake-up is pending already
-	}
-}
-
-// awaitReply waits for signal or the deadline; it may return too early. mu is held on entry
-// and return.
-func (c *Conn) awaitReply(by time.Time) {
-	// Keep an alarm that an earlier read set for an earlier time: one needless wake-up
-	// costs less than setting the alarm for every command.
-	if !by.IsZero() && (c.alarmAt.IsZero() || by.Before(c.alarmAt)) {
-		c.alarmAt = by
-		if c.alarm == nil {
-			c.alarm = time.AfterFunc(time.Until(by), c.ring)
-		} else {
-			c.alarm.Reset(time.Until(by))
-		}
-	}
-	c.readers++
-	c.gate.mu.Unlock()
-	<-c.readable
-	c.gate.mu.Lock()
-	c.readers--
-}
-
-func (c *Conn) ring() {
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
-	c.alarmAt = time.Time{}
-	c.signal()
 }
 
 // Read implements net.Conn.
@@ -180,7 +135,7 @@ func (c *Conn) take(p []byte) (n int, err error, ok bool) {
 func (c *Conn) Write(p []byte) (int, error) {
 	select {
 	case c.writer <- struct{}{}:
-		defer func() { <-c.writer }()
+		defer c.writer.release()
 	case <-c.ended:
 	}
 	select {

@@ -19,14 +19,14 @@ func (c *Conn) Exchange(o *Conn) bool {
 	if c == o || c.client != o.client || c.node != o.node || !c.blank() || !o.blank() {
 		return false
 	}
-	if !c.hold() {
+	if !c.writer.try() {
 		return false
 	}
-	defer c.release()
-	if !o.hold() {
+	defer c.writer.release()
+	if !o.writer.try() {
 		return false
 	}
-	defer o.release()
+	defer o.writer.release()
 	if len(c.out)+len(o.out) > 0 {
 		return false
 	}
@@ -46,17 +46,20 @@ func (c *Conn) blank() bool {
 		c.replies.Idle()
 }
 
-// hold takes the writer's lock if the lock is free, and reports whether it was.
-func (c *Conn) hold() bool {
+// writeLock is a lock that one call of Write holds, perhaps for long.
+type writeLock chan struct{}
+
+// try takes the lock if it is free, and reports whether it was.
+func (l writeLock) try() bool {
 	select {
-	case c.writer <- struct{}{}:
+	case l <- struct{}{}:
 		return true
 	default:
 		return false
 	}
 }
 
-func (c *Conn) release() { <-c.writer }
+func (l writeLock) release() { <-l }
 
 // below returns the connection that c wraps.
 func (c *Conn) below() net.Conn {

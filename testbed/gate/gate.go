@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // Gate observes and controls the clients' ends of all connections of one trial: it numbers
@@ -29,11 +30,11 @@ type Gate struct {
 	mu      sync.Mutex
 	clients []*gateClient
 	armed   []*armed
-	index   int       // the next command's index
-	fresh   []*record // commands that were sent and have no index yet
-	open    records   // commands that were sent and whose outcome is still open
-	ended   []*record // commands with a final outcome; passOn passes them to the function commands
-	unused  []record  // allocated for future commands
+	index   int                 // the next command's index
+	fresh   []*record           // commands that were sent and have no index yet
+	open    resp.Queue[*record] // by index: commands that were sent and whose outcome is still open
+	ended   []*record           // commands with a final outcome; passOn passes them to the function commands
+	unused  []record            // allocated for future commands
 	closed  bool
 	flushed bool
 

@@ -17,39 +17,18 @@ type record struct {
 	clientDone bool   // replied, or the sending failed, or the client's end of the connection has ended
 	served     bool
 	ended      bool // the outcome is final: Arrived, Served, Replied and Reply do not change any more
-
-	listed     bool
-	prev, next *record // in Gate.open
 }
 
-// records is a linked list in the order of Index.
-type records struct{ first, last *record }
+// records are commands in the order of their numbers.
+type records struct{ resp.Queue[*record] }
 
-func (l *records) add(r *record) {
-	r.listed, r.prev = true, l.last
-	if l.last == nil {
-		l.first = r
-	} else {
-		l.last.next = r
+// find returns the place of the command with this number.
+func (l *records) find(number int) (at int, ok bool) {
+	all := l.Live()
+	if len(all) > 0 && all[0].number == number {
+		return 0, true
 	}
-	l.last = r
-}
-
-func (l *records) remove(r *record) {
-	if !r.listed {
-		return
-	}
-	if r.prev == nil {
-		l.first = r.next
-	} else {
-		r.prev.next = r.next
-	}
-	if r.next == nil {
-		l.last = r.prev
-	} else {
-		r.next.prev = r.prev
-	}
-	r.listed, r.prev, r.next = false, nil, nil
+	return slices.BinarySearchFunc(all, number, func(r *record, n int) int { return cmp.Compare(r.number, n) })
 }
 
 // slab is how many records are allocated at once.
@@ -76,18 +55,10 @@ func (c *Conn) log(cmd history.Command) *record {
 // record returns the connection's command with this number; nil if the command's outcome is
 // final. mu is held.
 func (c *Conn) record(number int) *record {
-	all := c.records.Live()
-	if i, ok := find(all, number); ok {
-		return all[i]
+	if i, ok := c.records.find(number); ok {
+		return c.records.Live()[i]
 	}
 	return nil
-}
-
-func find(sorted []*record, number int) (at int, ok bool) {
-	if len(sorted) > 0 && sorted[0].number == number {
-		return 0, true
-	}
-	return slices.BinarySearchFunc(sorted, number, func(r *record, n int) int { return cmp.Compare(r.number, n) })
 }
 
 // number gives an index to each command that has none (fresh). The order of the indices does
@@ -104,7 +75,7 @@ func (g *Gate) number() {
 		r.Index = g.index
 		g.index++
 		if !r.ended {
-			g.open.add(r)
+			g.open.Push(r)
 		}
 	}
 	clear(g.fresh)
@@ -148,10 +119,12 @@ func (c *Conn) finalize(r *record) {
 		return
 	}
 	r.ended = true
-	if at, ok := find(c.records.Live(), r.number); ok {
+	if at, ok := c.records.find(r.number); ok {
 		c.records.Remove(at)
 	}
-	c.gate.open.remove(r)
+	if at, ok := slices.BinarySearchFunc(c.gate.open.Live(), r, byIndex); ok {
+		c.gate.open.Remove(at)
+	}
 	c.gate.ended = append(c.gate.ended, r)
 }
 
@@ -209,11 +182,11 @@ func byIndex(a, b *record) int { return cmp.Compare(a.Index, b.Index) }
 func (g *Gate) Flush() {
 	g.mu.Lock()
 	g.number()
-	for r := g.open.first; r != nil; r = g.open.first {
-		g.open.remove(r)
+	for _, r := range g.open.Live() {
 		r.ended = true
 		g.ended = append(g.ended, r)
 	}
+	g.open = resp.Queue[*record]{}
 	slices.SortFunc(g.ended, byIndex)
 	g.mu.Unlock()
 	g.passOn()
@@ -229,7 +202,7 @@ func (g *Gate) Outstanding() []history.Command {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var open []history.Command
-	for r := g.open.first; r != nil; r = r.next {
+	for _, r := range g.open.Live() {
 		open = append(open, r.Command)
 	}
 	return open

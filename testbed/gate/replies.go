@@ -32,32 +32,16 @@ func (c *Conn) pump() {
 	r := resp.NewReader(c.inner)
 	for {
 		m, err := resp.Read(r)
+		c.deliver(m, err)
 		if err != nil {
-			c.gate.mu.Lock()
-			c.broken(err)
-			c.gate.unlock()
 			return
 		}
-		c.receive(m)
 	}
 }
 
-// receive lets one message through to the client, after the points of the answered command and
-// after pauses of the client.
-func (c *Conn) receive(m resp.Message) {
-	c.gate.mu.Lock()
-	defer c.gate.unlock()
-	if c.lost() {
-		return
-	}
-	a := arrival{m: m, answered: c.record(c.replies.Received(m))}
-	c.delay(a)
-	c.admit(a)
-}
-
-// deliver does the work of receive on a connection that pushes its messages (Pusher). It takes one
-// message, or the error after the last message. A message that cannot pass at once waits in
-// arrivals until a goroutine admits it; later messages wait behind it.
+// deliver takes one message from below, or the error after the last message. A message that cannot pass
+// at once, because of a point of the answered command or a pause of the client, waits in arrivals until
+// a goroutine admits it; later messages wait behind it.
 func (c *Conn) deliver(m resp.Message, err error) {
 	c.gate.mu.Lock()
 	defer c.gate.unlock()

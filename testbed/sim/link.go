@@ -50,8 +50,9 @@ type pipe struct {
 	id      int // unique; decides the pipe's place within every tick
 	deliver func(*packet)
 	blocks  []*block
-	placed  int    // number of blocks placed so far
-	resume  func() // called when a block that dropped packets ends; nil for a client's link
+	placed  int     // number of blocks placed so far
+	stream  *stream // nil for a client's link
+	resume  func()  // called when a block that dropped packets ends; nil for a client's link
 }
 
 // block is one fault in force on a pipe: a cut, which drops packets, or a hold.
@@ -113,7 +114,7 @@ func mix(values ...uint64) uint64 {
 func (p *packet) flow() *flow {
 	switch {
 	case p.conn == nil:
-		return p.pipe.sim.streamOf(p.pipe).flow(p.pipe)
+		return p.pipe.stream.flow(p.pipe)
 	case p.pipe == p.conn.link.up:
 		return &p.conn.up
 	}
@@ -240,7 +241,7 @@ func (l *link) open(ctx context.Context, jointly bool) (*gate.Conn, error) {
 	l.sim.mu.Lock()
 	name := l.target.name
 	l.sim.mu.Unlock()
-	return l.sim.gate.Dial(ctx, l.client, name, func(ctx context.Context, gc *gate.Conn) (net.Conn, error) {
+	return l.sim.Gate.Dial(ctx, l.client, name, func(ctx context.Context, gc *gate.Conn) (net.Conn, error) {
 		return l.connect(ctx, gc, jointly)
 	})
 }

@@ -69,7 +69,11 @@ func (w *simulation) Restart(ctx context.Context, node string) (lost history.Los
 	if err != nil {
 		return lost, err
 	}
-	if err := w.sleep(ctx, s.startUp()); err != nil {
+	takes := s.startUp()
+	w.mu.Unlock()
+	err = testbed.Sleep(ctx, takes)
+	w.mu.Lock()
+	if err != nil {
 		return lost, fmt.Errorf("restart node %s: %w", node, err)
 	}
 	if !s.down {
@@ -98,13 +102,6 @@ const (
 func (s *server) startUp() time.Duration {
 	h := mix(s.sim.setup.Seed, uint64(s.index), uint64(s.executed))
 	return startLeast + time.Duration(h%uint64(startSpread)).Truncate(tick)
-}
-
-// sleep waits for d with mu unlocked. Mu is held before and after.
-func (w *simulation) sleep(ctx context.Context, d time.Duration) error {
-	w.mu.Unlock()
-	defer w.mu.Lock()
-	return testbed.Sleep(ctx, d)
 }
 
 // StopReplication implements testbed.Nodes: it holds back the primary's later writes from

@@ -52,21 +52,21 @@ func (l *link) order(sequencer sequencer) func(context.Context) (net.Conn, error
 // chooseConn chooses the connection of a turn that goes on now; the parameter mine is that turn. The
 // candidates are the turn's own connection, and connections of waiting turns that resemble it. The turn
 // swaps connections with the turn whose candidate has the lowest number. The simulation's lock is held.
-func (w *simulation) chooseConn(mine *turn) {
+func (t *turns) chooseConn(mine *turn) {
 	if mine.conn == nil {
 		return
 	}
-	l := w.clients[mine.client].links[mine.node]
+	l := t.sim.clients[mine.client].links[mine.node]
 	own := l.below(mine.conn)
 	if own == nil {
 		return
 	}
 	first := own
-	for _, t := range w.turns.waiting {
-		if t.conn == nil || t.client != mine.client || t.node != mine.node || t.since >= now() {
+	for _, o := range t.waiting {
+		if o.conn == nil || o.client != mine.client || o.node != mine.node || o.since >= now() {
 			continue
 		}
-		if c := l.below(t.conn); c != nil && c.number < first.number && c.resembles(own) {
+		if c := l.below(o.conn); c != nil && c.number < first.number && c.resembles(own) {
 			first = c
 		}
 	}

@@ -33,11 +33,6 @@ type state struct {
 	data   node.Snapshot
 }
 
-func (w *simulation) streamOf(y *pipe) *stream {
-	i := slices.IndexFunc(w.streams, func(s *stream) bool { return s.up == y || s.down == y })
-	return w.streams[i]
-}
-
 func (s *stream) flow(y *pipe) *flow {
 	if y == s.down {
 		return &s.toReplica
@@ -56,6 +51,7 @@ func (w *simulation) replicate(replica, primary *server) {
 	// After a loss on either pipe, the primary sends all data again.
 	resume := func() { st.send(false) }
 	st.down.resume, st.up.resume = resume, resume
+	st.down.stream, st.up.stream = st, st
 	w.streams = append(w.streams, st)
 	primary.streams = append(primary.streams, st)
 	st.send(false)
@@ -171,7 +167,7 @@ func (s *server) acknowledged(p *packet) {
 // heard notes the offset that a replica acknowledged, and answers the WAITs that now have
 // enough replicas.
 func (s *server) heard(p *packet) {
-	st := s.sim.streamOf(p.pipe)
+	st := p.pipe.stream
 	st.acked, st.heard = max(st.acked, p.offset), true
 	for _, w := range slices.Clone(s.waits) {
 		if s.replicas(w.offset) >= w.replicas {

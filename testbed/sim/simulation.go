@@ -20,7 +20,7 @@ type simulation struct {
 	outer  context.Context // the campaign's context, from outside the bubble
 	ctx    context.Context // the trial's context
 	cancel context.CancelCauseFunc
-	gate   *gate.Gate
+	*gate.Gate
 
 	mu       sync.Mutex // guards the fields below, the network and the nodes
 	schedule schedule
@@ -54,9 +54,10 @@ var (
 // the trial because the code of a crashed client does not end.
 func live(outer context.Context, s testbed.Setup, nodes []*node.Node, body func(context.Context, testbed.Env) error, limit *error) error {
 	w := &simulation{setup: s, outer: outer, limit: limit, schedule: newSchedule(), budget: eventsPerClient * (s.Clients + 1) * int(1+s.Limit/usualLimit)}
+	w.turns.sim = w
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(outer))
 	defer w.cancel(nil)
-	w.gate = gate.New(gate.Options{
+	w.Gate = gate.New(gate.Options{
 		Clients: s.Clients, Clock: s.Clock, Commands: s.Commands, Ordered: true, Stagger: w.stagger,
 	})
 	w.build(nodes)
@@ -168,7 +169,7 @@ func (w *simulation) warmUp() error {
 // tearDown closes all connections and ends the schedule.
 func (w *simulation) tearDown() {
 	w.cancel(nil)
-	w.gate.Close()
+	w.Gate.Close()
 	for _, c := range w.clients {
 		for _, r := range c.Locks().Nodes {
 			r.Close() // fails harmlessly: the gate has closed the connections
@@ -176,7 +177,7 @@ func (w *simulation) tearDown() {
 	}
 	w.mu.Lock()
 	w.schedule.close()
-	w.dismiss()
+	w.turns.dismiss()
 	for _, c := range w.clients {
 		for _, l := range c.links {
 			for _, conn := range l.conns {
@@ -190,7 +191,7 @@ func (w *simulation) tearDown() {
 		}
 	}
 	w.mu.Unlock()
-	w.gate.Flush()
+	w.Gate.Flush()
 }
 
 // eventsPerClient is the budget of events for each client in a trial whose limit is shorter than
@@ -207,13 +208,7 @@ func (w *simulation) abandon(why error) {
 	}
 	w.broken = why
 	w.cancel(why)
-	go w.gate.Close() // Close waits for goroutines that need mu
-}
-
-// exhausted ends a trial that has used up its budget of events. This is the testbed's
-// limit, not a flaw of the code under test.
-func (w *simulation) exhausted() {
-	w.abandon(fmt.Errorf("sim testbed: ended at %v after %d events: more than a trial may cost", now(), w.budget))
+	go w.Gate.Close() // Close waits for goroutines that need mu
 }
 
 // overdue starts end on a goroutine of its own: mu is held here, and end calls the gate, which
@@ -229,7 +224,7 @@ const burial = time.Minute
 // first ends the contexts of the crashed clients. If their code then still goes on, the
 // testbed cannot judge the trial.
 func (w *simulation) end() {
-	living, crashed := w.gate.InOperation()
+	living, crashed := w.Gate.InOperation()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -272,7 +267,7 @@ const clientBuffer = 2 << 10
 // newClient makes client id with a link to every node that clients use. Mu is
 // held.
 func (w *simulation) newClient(id int) *client {
-	c := &client{Client: gate.NewClient(w.ctx, w.gate, w.setup.Seed, id)}
+	c := &client{Client: gate.NewClient(w.ctx, w.Gate, w.setup.Seed, id)}
 	for i, s := range w.serving() {
 		l := w.newLink(id, s)
 		c.links = append(c.links, l)
@@ -281,7 +276,7 @@ func (w *simulation) newClient(id int) *client {
 			o.DialTimeout = timeout // may be shorter than in RedisOptions: only faults delay a dial
 		}
 		o.ReadBufferSize, o.WriteBufferSize = clientBuffer, clientBuffer
-		sequencer := w.sequencer(id, i)
+		sequencer := sequencer{sim: w, client: id, node: i, room: &room{}}
 		c.ReachApart(o, l.dial, l.order(sequencer)).AddHook(sequencer)
 	}
 	return c
@@ -292,25 +287,6 @@ func (w *simulation) Client(i int) testbed.Client { return w.clients[i] }
 
 // Now implements testbed.Env.
 func (w *simulation) Now() time.Duration { return w.setup.Clock() }
-
-// At implements testbed.Env.
-func (w *simulation) At(p testbed.Point, do func(testbed.Hit)) (cancel func()) {
-	return w.gate.At(p, do)
-}
-
-// PauseClient implements testbed.Clients.
-func (w *simulation) PauseClient(client int) (testbed.Undo, error) { return w.gate.PauseClient(client) }
-
-// SlowWork implements testbed.Clients.
-func (w *simulation) SlowWork(client int) (testbed.Undo, error) { return w.gate.SlowWork(client) }
-
-// HangWork implements testbed.Clients.
-func (w *simulation) HangWork(client int, hangs func() error) (testbed.Undo, error) {
-	return w.gate.HangWork(client, hangs)
-}
-
-// CrashClient implements testbed.Clients.
-func (w *simulation) CrashClient(client int) error { return w.gate.CrashClient(client) }
 
 // Skew implements testbed.Clocks.
 func (w *simulation) Skew(client int, offset time.Duration) { w.clients[client].Skew(offset) }

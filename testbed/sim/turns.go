@@ -25,10 +25,6 @@ type sequencer struct {
 	*room
 }
 
-func (w *simulation) sequencer(client, node int) sequencer {
-	return sequencer{sim: w, client: client, node: node, room: &room{}}
-}
-
 // turn is a goroutine that waits at a sequencer until it may send its commands.
 type turn struct {
 	sequencer
@@ -40,6 +36,7 @@ type turn struct {
 
 // turns holds the waiting turns of all clients. called counts the turns called so far.
 type turns struct {
+	sim     *simulation
 	waiting []*turn
 	called  uint64
 }
@@ -111,7 +108,7 @@ func (t sequencer) pass(mine *turn, ended <-chan struct{}) {
 	mine.sequencer, mine.since, mine.next = t, now(), make(chan struct{})
 	w.turns.waiting = append(w.turns.waiting, mine)
 	if len(w.turns.waiting) == 1 {
-		w.callNext()
+		w.turns.callNext()
 	}
 	w.mu.Unlock()
 	select {
@@ -124,26 +121,26 @@ func (t sequencer) pass(mine *turn, ended <-chan struct{}) {
 }
 
 // callNext schedules the next waiting turn. The simulation's lock is held.
-func (w *simulation) callNext() {
+func (t *turns) callNext() {
 	// A command's timeouts count from its turn. Each turn has a place of its own, so that
 	// the timeouts do not coincide with other turns.
-	w.turns.called++
-	place := placesOfPipes + time.Duration(mix(w.setup.Seed, w.turns.called)%uint64(turnPlaces))
-	w.schedule.add(&event{at: alignTo(now()+tick, place), do: func() {
+	t.called++
+	place := placesOfPipes + time.Duration(mix(t.sim.setup.Seed, t.called)%uint64(turnPlaces))
+	t.sim.schedule.add(&event{at: alignTo(now()+tick, place), do: func() {
 		// Skip turns that began at this instant: more turns may still be added.
-		all, first, instant := w.turns.waiting, -1, now()
-		for i, t := range all {
-			if t.since < instant && (first < 0 || t.compare(all[first]) < 0) {
+		first, instant := -1, now()
+		for i, o := range t.waiting {
+			if o.since < instant && (first < 0 || o.compare(t.waiting[first]) < 0) {
 				first = i
 			}
 		}
 		if first >= 0 {
-			w.chooseConn(all[first])
-			close(all[first].next)
-			w.turns.waiting = slices.Delete(all, first, first+1)
+			t.chooseConn(t.waiting[first])
+			close(t.waiting[first].next)
+			t.waiting = slices.Delete(t.waiting, first, first+1)
 		}
-		if len(w.turns.waiting) > 0 {
-			w.callNext()
+		if len(t.waiting) > 0 {
+			t.callNext()
 		}
 	}})
 }
@@ -157,9 +154,9 @@ func (t *turn) compare(o *turn) int {
 }
 
 // dismiss lets all waiting turns go on: the trial is over.
-func (w *simulation) dismiss() {
-	for _, t := range w.turns.waiting {
-		close(t.next)
+func (t *turns) dismiss() {
+	for _, o := range t.waiting {
+		close(o.next)
 	}
-	w.turns.waiting = nil
+	t.waiting = nil
 }
