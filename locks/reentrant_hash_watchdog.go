@@ -3,7 +3,6 @@ package locks
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -51,14 +50,12 @@ var reentrantHashWatchdogFlaws = flaws(
 // hashTimers holds the running watchdogs of one owner, one per lock.
 type hashTimers struct {
 	owner string
-
-	mu    sync.Mutex
-	byKey map[string]*watchdog
+	watchdogs
 }
 
 func newHashTimers(c *Client) (*hashTimers, error) {
 	owner, err := ownerID(c)
-	return &hashTimers{owner: owner, byKey: map[string]*watchdog{}}, err
+	return &hashTimers{owner: owner}, err
 }
 
 // hashRenew prolongs the owner's hold. It returns 1, or 0 if the owner has no hold.
@@ -72,15 +69,10 @@ return 0`)
 // TryLock implements Lock. LostC is nil: the timer ends silently.
 func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	lease, err := l.reentrantHash.TryLock(ctx)
-	if err != nil {
-		return lease, err
+	if err == nil {
+		l.timers.ensure(l.key, func() *watchdog { return startWatchdog(l.client.Context, l.ttl/3, l.renew) })
 	}
-	l.timers.mu.Lock()
-	defer l.timers.mu.Unlock()
-	if timer := l.timers.byKey[l.key]; timer == nil || !timer.alive() {
-		l.timers.byKey[l.key] = startWatchdog(l.client.Context, l.ttl/3, l.renew)
-	}
-	return lease, nil
+	return lease, err
 }
 
 // renew prolongs the hash. It returns false, which ends the timer, only if the field is gone. After
@@ -96,14 +88,8 @@ func (l *reentrantHashWatchdog) renew(ctx context.Context) bool {
 // owner has no entry left.
 func (l *reentrantHashWatchdog) Unlock(ctx context.Context, _ Lease) error {
 	last, err := l.leave(ctx)
-	if !last && !errors.Is(err, ErrNotHeld) {
-		return err
-	}
-	l.timers.mu.Lock()
-	defer l.timers.mu.Unlock()
-	if timer := l.timers.byKey[l.key]; timer != nil {
-		timer.stop()
-		delete(l.timers.byKey, l.key)
+	if last || errors.Is(err, ErrNotHeld) {
+		l.timers.stop(l.key)
 	}
 	return err
 }

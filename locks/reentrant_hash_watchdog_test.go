@@ -13,7 +13,7 @@ func timerOf(l Lock) *watchdog {
 	case *reentrantHashWatchdog:
 		l.timers.mu.Lock()
 		defer l.timers.mu.Unlock()
-		return l.timers.byKey[l.key]
+		return l.timers.byID[l.key]
 	case *redisson:
 		l.renewals.mu.Lock()
 		defer l.renewals.mu.Unlock()

@@ -3,7 +3,6 @@ package locks
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -20,9 +19,7 @@ import (
 // key is gone or belongs to another client.
 type setNXPXWatchdog struct {
 	watchedMutex
-
-	mu   sync.Mutex
-	dogs map[string]*watchdog // by token
+	dogs watchdogs // by token
 }
 
 func init() {
@@ -35,9 +32,7 @@ func init() {
 		Claims:    claims("set-nx-px-watchdog", wholeSeconds, history.Claims{Renews: true}, compareAndDelete),
 		Flaws:     setNXPXWatchdogFlaws,
 		Unrenewed: "set-nx-px",
-		New: onOneNode(func(h handle) (Lock, error) {
-			return &setNXPXWatchdog{watchedMutex: watchedMutex{h}, dogs: map[string]*watchdog{}}, nil
-		}),
+		New:       onOneNode(func(h handle) (Lock, error) { return &setNXPXWatchdog{watchedMutex: watchedMutex{h}}, nil }),
 	})
 }
 
@@ -68,26 +63,19 @@ func plainExpire(faults ...string) []Flaw {
 // TryLock implements Lock. LostC is nil: D0's watchdog ends silently.
 func (l *setNXPXWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	lease, err := l.acquire(ctx)
-	if err != nil {
-		return lease, err
+	if err == nil {
+		l.dogs.ensure(lease.Token, func() *watchdog {
+			return startWatchdogWith(l.client.Context, l.ttl/3, evenOdds(l.client.Rand), l.renew)
+		})
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.dogs[lease.Token] = startWatchdogWith(l.client.Context, l.ttl/3, evenOdds(l.client.Rand), l.renew)
-	return lease, nil
+	return lease, err
 }
 
 // Unlock implements Lock. It stops the watchdog after the release, whatever the release's result.
 // Before the stop the watchdog may renew another client's key.
 func (l *setNXPXWatchdog) Unlock(ctx context.Context, lease Lease) error {
-	err := l.release(ctx, lease)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if dog := l.dogs[lease.Token]; dog != nil {
-		dog.stop()
-		delete(l.dogs, lease.Token)
-	}
-	return err
+	defer l.dogs.stop(lease.Token)
+	return l.release(ctx, lease)
 }
 
 // watchedMutex sends the commands of D0's mutex and of its watchdog.

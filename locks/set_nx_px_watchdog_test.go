@@ -9,10 +9,10 @@ import (
 )
 
 func dogOf(l Lock, lease Lease) *watchdog {
-	w := l.(*setNXPXWatchdog)
+	w := &l.(*setNXPXWatchdog).dogs
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.dogs[lease.Token]
+	return w.byID[lease.Token]
 }
 
 func TestWatchdogSendsAPlainExpireInWholeSeconds(t *testing.T) {

@@ -32,6 +32,34 @@ func startWatchdogWith(ctx context.Context, interval time.Duration, tickWins fun
 	return w
 }
 
+// watchdogs are the running watchdogs of one owner, by lock or by token.
+type watchdogs struct {
+	mu   sync.Mutex
+	byID map[string]*watchdog
+}
+
+// ensure starts a watchdog, unless the one of this id may still renew.
+func (w *watchdogs) ensure(id string, start func() *watchdog) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byID == nil {
+		w.byID = map[string]*watchdog{}
+	}
+	if dog := w.byID[id]; dog == nil || !dog.alive() {
+		w.byID[id] = start()
+	}
+}
+
+// stop stops the watchdog of this id, if there is one.
+func (w *watchdogs) stop(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if dog := w.byID[id]; dog != nil {
+		dog.stop()
+		delete(w.byID, id)
+	}
+}
+
 // renewEvery calls renew at every interval, the first time after one interval. It ends when quit is
 // closed, renew returns false or ctx ends. If both a tick and quit are ready, it renews once more if
 // tickWins returns true. A plain select would choose at random, and no seed could repeat that choice.

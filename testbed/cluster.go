@@ -20,20 +20,14 @@ const SlotsKnownFor = 250 * time.Millisecond
 // may have run: if the reply to a SET was lost, go-redis would send the SET again, and the
 // recipe would see only the second reply.
 func ClusterOptions(addrs []string, timeout time.Duration) *redis.ClusterOptions {
-	o := RedisOptions("", timeout)
-	return &redis.ClusterOptions{
-		Addrs: addrs, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity,
-		MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
-		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
-		PoolSize: o.PoolSize, PipelinePoolSize: o.PipelinePoolSize, MaintNotificationsConfig: o.MaintNotificationsConfig,
-		ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize,
-		ClusterStateReloadInterval: SlotsKnownFor, DisableRoutingPolicies: true,
-		NewClient: func(o *redis.Options) *redis.Client {
-			node := redis.NewClient(o)
-			node.AddHook(unrepeated{})
-			return node
-		},
+	o := universal(timeout, addrs...).Cluster()
+	o.ClusterStateReloadInterval, o.DisableRoutingPolicies = SlotsKnownFor, true
+	o.NewClient = func(o *redis.Options) *redis.Client {
+		node := redis.NewClient(o)
+		node.AddHook(unrepeated{})
+		return node
 	}
+	return o
 }
 
 // unrepeated is a hook for a cluster's client. It keeps the client from repeating a command

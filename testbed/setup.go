@@ -82,12 +82,12 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// RedisOptions returns options for a go-redis client that sends only what the recipe asks for, and
+// universal returns options for a go-redis client that sends only what the recipe asks for, and
 // one HELLO per connection: no retries, no other commands of its own. Timeout is for reads and
 // writes; dials have at least dialTimeout.
-func RedisOptions(addr string, timeout time.Duration) *redis.Options {
-	return &redis.Options{
-		Addr: addr, Protocol: 2, DisableIdentity: true,
+func universal(timeout time.Duration, addrs ...string) *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs: addrs, Protocol: 2, DisableIdentity: true,
 		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
 		DialTimeout: max(timeout, dialTimeout), ReadTimeout: timeout, WriteTimeout: timeout,
 		PoolSize: PoolSize, PipelinePoolSize: -1,
@@ -96,20 +96,21 @@ func RedisOptions(addr string, timeout time.Duration) *redis.Options {
 	}
 }
 
+// RedisOptions returns options for a go-redis client of one node that sends only what the recipe asks
+// for, and one HELLO per connection. Timeout is for reads and writes; dials have at least dialTimeout.
+func RedisOptions(addr string, timeout time.Duration) *redis.Options {
+	return universal(timeout, addr).Simple()
+}
+
 // FailoverOptions returns RedisOptions for a client that asks the Sentinels for the address
 // of the primary with this name.
 func FailoverOptions(primary string, sentinels []string, timeout time.Duration) *redis.FailoverOptions {
-	o := RedisOptions("", timeout)
+	o := universal(timeout, sentinels...).Failover()
+	o.MasterName = primary
 	// The client asks Sentinels in the course of a dial. If the dial times out before the
 	// client gives up on a silent Sentinel, every later dial asks the same Sentinel again.
 	o.DialTimeout = max(o.DialTimeout, 3*timeout)
-	return &redis.FailoverOptions{
-		MasterName: primary, SentinelAddrs: sentinels, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity,
-		MaxRetries: o.MaxRetries, DialerRetries: o.DialerRetries, ContextTimeoutEnabled: o.ContextTimeoutEnabled,
-		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
-		PoolSize: o.PoolSize, PipelinePoolSize: o.PipelinePoolSize,
-		ReadBufferSize: o.ReadBufferSize, WriteBufferSize: o.WriteBufferSize,
-	}
+	return o
 }
 
 // Address is the address by which clients know a node or a Sentinel: the RemoteAddr of a

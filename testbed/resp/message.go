@@ -35,24 +35,6 @@ func NewReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, readBu
 // Read reads one message. If r fails, even in the middle of a message, Read returns r's
 // error.
 func Read(r *bufio.Reader) (Message, error) {
-	if _, err := r.Peek(1); err != nil {
-		return nil, err
-	}
-	b, _ := r.Peek(r.Buffered())
-	n, err := scan(b)
-	if err != nil {
-		return nil, err
-	}
-	if n == 0 {
-		return readLong(r)
-	}
-	m := Message(bytes.Clone(b[:n]))
-	r.Discard(n)
-	return m, nil
-}
-
-// readLong reads a message that is not completely in the buffer.
-func readLong(r *bufio.Reader) (Message, error) {
 	var m Message
 	for left := 1; left > 0; left-- {
 		line, err := r.ReadSlice('\n')
@@ -86,30 +68,6 @@ func readLong(r *bufio.Reader) (Message, error) {
 		}
 	}
 	return m, nil
-}
-
-// scan returns the length of the first message in b, 0 if the message is incomplete.
-func scan(b []byte) (n int, err error) {
-	for left := 1; left > 0; left-- {
-		end := bytes.IndexByte(b[n:], '\n') + 1
-		if end == 0 {
-			return 0, nil
-		}
-		body, children, err := element(b[n : n+end])
-		if err != nil {
-			return 0, err
-		}
-		if left += children; left > maxElements {
-			return 0, fmt.Errorf("%w: more than %d elements", ErrMalformed, maxElements)
-		}
-		if n += end + body; n > len(b) {
-			return 0, nil
-		}
-		if body > 0 && !bytes.HasSuffix(b[:n], crlf) {
-			return 0, errUnended
-		}
-	}
-	return n, nil
 }
 
 var (

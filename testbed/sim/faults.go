@@ -39,7 +39,7 @@ func (w *simulation) Hold(_ context.Context, l testbed.Link, d testbed.Direction
 func (w *simulation) shut(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	pipes, err := w.find(l, d)
+	all, err := w.find(l, d)
 	if err != nil {
 		return nil, err
 	}
@@ -47,25 +47,12 @@ func (w *simulation) shut(l testbed.Link, d testbed.Direction, drop bool) (testb
 	if err != nil {
 		return nil, err
 	}
-	var blocks []*block
-	var lifts []func()
-	for _, y := range pipes {
-		b := &block{drop: drop, conn: l.Conn, server: to, dials: d == testbed.Both}
-		blocks = append(blocks, b)
-		lifts = append(lifts, y.block(b))
-	}
-	return w.once(func() int {
-		hits := 0
-		for i, b := range blocks {
-			hits += b.hits
-			lifts[i]()
-		}
-		return hits
-	}), nil
+	as := block{drop: drop, conn: l.Conn, server: to, dials: d == testbed.Both}
+	return w.once(all.block(as, func(a, b int) int { return a + b })), nil
 }
 
 // find returns the pipes of a link in one direction or both.
-func (w *simulation) find(l testbed.Link, d testbed.Direction) ([]*pipe, error) {
+func (w *simulation) find(l testbed.Link, d testbed.Direction) (pipes, error) {
 	var up, down *pipe
 	if of := w.link(l); of != nil {
 		up, down = of.up, of.down
@@ -78,11 +65,11 @@ func (w *simulation) find(l testbed.Link, d testbed.Direction) ([]*pipe, error) 
 	}
 	switch d {
 	case testbed.Upstream:
-		return []*pipe{up}, nil
+		return pipes{up}, nil
 	case testbed.Downstream:
-		return []*pipe{down}, nil
+		return pipes{down}, nil
 	case testbed.Both:
-		return []*pipe{up, down}, nil
+		return pipes{up, down}, nil
 	}
 	return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 }

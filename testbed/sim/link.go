@@ -203,6 +203,25 @@ func (y *pipe) block(b *block) (lift func()) {
 	}
 }
 
+type pipes []*pipe
+
+// block puts a fault in force on each pipe. The returned function ends the faults and returns their
+// hits, combined by add.
+func (all pipes) block(as block, add func(a, b int) int) (end func() int) {
+	blocks, lifts := make([]*block, len(all)), make([]func(), len(all))
+	for i, y := range all {
+		b := as
+		blocks[i], lifts[i] = &b, y.block(&b)
+	}
+	return func() (hits int) {
+		for i, b := range blocks {
+			hits = add(hits, b.hits)
+			lifts[i]()
+		}
+		return hits
+	}
+}
+
 // link is the pair of pipes between a client and the node that it uses.
 type link struct {
 	sim       *simulation

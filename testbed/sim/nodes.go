@@ -112,21 +112,11 @@ func (w *simulation) StopReplication(context.Context) (testbed.Undo, error) {
 	if w.primary == nil {
 		return nil, errors.New("stop replication: no node has replicas")
 	}
-	var blocks []*block
-	var lifts []func()
+	var all pipes
 	for _, st := range w.primary.streams {
-		b := &block{}
-		blocks = append(blocks, b)
-		lifts = append(lifts, st.down.block(b))
+		all = append(all, st.down)
 	}
-	return w.once(func() int {
-		most := 0
-		for i, b := range blocks {
-			most = max(most, b.hits)
-			lifts[i]()
-		}
-		return most
-	}), nil
+	return w.once(all.block(block{}, func(a, b int) int { return max(a, b) })), nil
 }
 
 // Promote implements testbed.Nodes. Data that the replica has not received is lost,
