@@ -226,19 +226,7 @@ func TestAKilledSearchHasTheTrialsThatItCounts(t *testing.T) {
 	}
 }
 
-func TestBudgetIsRefusedWhereItCannotBeKept(t *testing.T) {
-	for want, change := range map[string]func(*Config){
-		"expected neither": func(c *Config) { c.NamedOnly, c.Named, c.Trials = true, true, 0 },
-		"positive":         func(c *Config) { c.Budget = -1 },
-	} {
-		c := DefaultConfig()
-		c.Testbed, c.Store, c.Trials, c.Budget = "sim", t.TempDir(), 1, time.Hour
-		change(&c)
-		_, err := Campaign{Config: c, Testbed: sim.New(), Defaults: Defaults{}}.Run(t.Context())
-		if _, bad := errors.AsType[*input.Error](err); !bad || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
+func TestBudgetIsRefusedOnRealTime(t *testing.T) {
 	c := DefaultConfig()
 	c.Store, c.Budget = t.TempDir(), time.Hour
 	_, err := Campaign{Config: c, Testbed: &trialtest.Bed{Real: true}}.Run(t.Context())

@@ -63,11 +63,7 @@ func TestWhatIsInDoubtIsUndecidedWhateverItsCellShows(t *testing.T) {
 }
 
 func TestTheUndeclaredInDoubtIsRunAgainFirst(t *testing.T) {
-	s, err := createStore(t.TempDir(), "compare", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
+	s := newStore(t)
 	declared := found("client-pause", 9, 1, trialtest.Violated("exclusion", checker.LeaseOutlived))
 	r := &run{store: s, planner: &planner{}, trials: []trial.Result{declared}}
 	other := stalledTrial("delay", 0, inDoubtOf("ownership", checker.ForeignDelete)) // a declared flaw, in an undecided cell
@@ -104,11 +100,7 @@ func TestACellWithADoubtIsUndecided(t *testing.T) {
 		"spoilt, and holds": {stalledTrial("client-pause", 1, trialtest.Verdict("exclusion", checker.Held)), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := createStore(t.TempDir(), "compare", time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.close()
+			s := newStore(t)
 			r := &run{store: s, planner: &planner{}}
 			first := stalledTrial("client-pause", 1, inDoubtOf("exclusion", checker.Race))
 			first.Stall = time.Second
@@ -187,11 +179,7 @@ func newStore(t *testing.T) *store {
 // If a trial shows a flaw for certain and also has a doubt about the same flaw, the doubt causes no
 // rerun, and the trial keeps its folder.
 func TestWhatATrialShowsBesidesADoubtOfTheSameKeepsItsFolder(t *testing.T) {
-	s, err := createStore(t.TempDir(), "compare", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
+	s := newStore(t)
 	r := &run{store: s, planner: &planner{}}
 	race := trialtest.Violated("exclusion", checker.Race)
 	race.Doubtful = []checker.Finding{{Cause: checker.Race, Summary: "a shorter one"}}
@@ -218,13 +206,13 @@ func TestADoubtIsToldInOneLine(t *testing.T) {
 func TestAReplayLineHasTheFlagsOfItsTestbed(t *testing.T) {
 	info := Info{Config: DefaultConfig()}
 	info.Config.TestbedFlags = []string{"--image=valkey/valkey:8", "--addr=redis://user@host:6379/1"}
-	info.Config.Trusting, info.Config.Keys = true, 2
+	info.Config.Trusting, info.Config.Keys, info.Config.CommandTimeout = true, 2, 3*time.Second
 	drawn := trial.Result{Spec: trial.Spec{Testbed: "container", Lock: "a", Fault: "none", Workload: "mutex", Trial: 3}}
 	named := drawn
 	named.Spec.Schedule = "none.some"
 	for want, trial := range map[string]trial.Result{
-		"lockstorm run --testbed container --locks a --faults none --workloads mutex --seed 1 --trials 4 --keys 2 --clients-trust --image=valkey/valkey:8 --addr=redis://user@host:6379/1":  drawn,
-		"lockstorm replay --testbed container --lock a --fault none --workload mutex --schedule none.some --keys 2 --clients-trust --image=valkey/valkey:8 --addr=redis://user@host:6379/1": named,
+		"lockstorm run --testbed container --locks a --faults none --workloads mutex --seed 1 --trials 4 --keys 2 --command-timeout 3s --clients-trust --image=valkey/valkey:8 --addr=redis://user@host:6379/1":  drawn,
+		"lockstorm replay --testbed container --lock a --fault none --workload mutex --schedule none.some --keys 2 --command-timeout 3s --clients-trust --image=valkey/valkey:8 --addr=redis://user@host:6379/1": named,
 	} {
 		if got := replay(info, trial); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -26,26 +26,32 @@ const (
 	boom       = `{"index":2,"time":3000000,"process":"nemesis","client":-1,"type":"info","f":"panic","error":"boom"}` + "\n"
 	taken      = `{"index":0,"client":0,"node":"n0","op":0,"args":["SET","a","1"],"sent":2,"served":2,"exec":1,"reply":"OK"}` + "\n"
 	changed    = `{"index":0,"node":"n0","key":"a","by":"command","exec":1,"from":2,"to":2,"after":{"type":"string","value":"1"}}` + "\n"
-	promised   = `{"lock":"x","claims":{"lock":"x","quorum":1,"ttl":1000000000,"recovery":1000000000}}`
+	promised   = `{"lock":"x","watched":true,"claims":{"lock":"x","quorum":1,"ttl":1000000000,"recovery":1000000000}}`
 )
 
 func TestWhatIsNotWholeIsNotSaidToHold(t *testing.T) {
 	tests := []struct {
-		name, history, commands, want string
+		name, history, commands, keys, want string
 	}{
-		{"whole", wholeTrial, taken, ""},
-		{"empty", "", "", "nothing was acquired"},
-		{"history cut in a line", wholeTrial + `{"ind`, taken, "the history ends at 6ms: its last line is cut short"},
-		{"commands cut in a line", wholeTrial, taken + `{"ind`, "the commands end at 0s: the last line is cut short"},
-		{"history cut before it healed", acquired + released, taken, "the history ends at 4ms, before everything was healed"},
-		{"history cut before the post-mortem", acquired + released + healed, taken, "without a post-mortem"},
-		{"ended by the code under test", acquired + boom, taken, ""},
-		{"no commands", wholeTrial, "", "there is no file of commands"},
-		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), "the commands end at 0s: there is none for the lock that client 0 acquired"},
+		{"whole", wholeTrial, taken, changed, ""},
+		{"empty", "", "", changed, "nothing was acquired"},
+		{"history cut in a line", wholeTrial + `{"ind`, taken, changed, "the history ends at 6ms: its last line is cut short"},
+		{"commands cut in a line", wholeTrial, taken + `{"ind`, changed, "the commands end at 0s: the last line is cut short"},
+		{"key changes cut in a line", wholeTrial, taken, changed + `{"ind`, "the key changes end at 0s: the last line is cut short"},
+		{"history cut before it healed", acquired + released, taken, changed, "the history ends at 4ms, before everything was healed"},
+		{"history cut before the post-mortem", acquired + released + healed, taken, changed, "without a post-mortem"},
+		{"ended by the code under test", acquired + boom, taken, changed, ""},
+		{"no commands", wholeTrial, "", changed, "there is no file of commands"},
+		{"no key changes", wholeTrial, taken, "", "there is no file of key changes with the history"},
+		{"commands cut between lines", wholeTrial, strings.ReplaceAll(taken, `"client":0`, `"client":1`), changed, "the commands end at 0s: there is none for the lock that client 0 acquired"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := trial.LoadRecord(write(t, map[string]string{trial.HistoryFile: test.history, trial.CommandsFile: test.commands, trial.KeysFile: changed, trial.SpecFile: promised}))
+			files := map[string]string{trial.HistoryFile: test.history, trial.CommandsFile: test.commands, trial.KeysFile: test.keys, trial.SpecFile: promised}
+			if test.keys == "" {
+				delete(files, trial.KeysFile)
+			}
+			r, err := trial.LoadRecord(write(t, files))
 			if err != nil {
 				t.Fatal(err)
 			}

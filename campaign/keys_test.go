@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/testbed/sim"
@@ -58,44 +56,6 @@ func TestKeyChangesAreStoredWithTheTrial(t *testing.T) {
 	}
 	if !bytes.Equal(files[0], files[1]) {
 		t.Error("another file if it is written as it happens")
-	}
-}
-
-// Without all key changes, no property holds, and the verdict says why.
-func TestNothingHoldsWithoutAllKeyChanges(t *testing.T) {
-	for name, c := range map[string]struct {
-		spoil func(path string, data []byte) error
-		want  string
-	}{
-		"cut short":   {func(path string, data []byte) error { return os.WriteFile(path, data[:len(data)-9], 0o666) }, "the key changes end at "},
-		"gone":        {func(path string, _ []byte) error { return os.Remove(path) }, "there is no file of key changes with the history"},
-		"another one": {func(path string, data []byte) error { return os.WriteFile(path, append(data, data...), 0o666) }, " key changes, not "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			folder, result := storedTrial(t, false)
-			if !has(result, checker.Held) {
-				t.Fatalf("before: %+v", result.Verdicts)
-			}
-			path := filepath.Join(folder, trial.KeysFile)
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			load := trial.LoadJudged
-			if !strings.Contains(c.want, "not") {
-				load = trial.LoadRecord // LoadRecord does not compare the files with what was judged
-			}
-			if err := c.spoil(path, data); err != nil {
-				t.Fatal(err)
-			}
-			r, err := load(folder)
-			if why := checker.Judged("", checker.Unknown, r.Missing()).Why; err != nil || !strings.Contains(why, c.want) {
-				t.Fatalf("got %q, %v, want %q", why, err, c.want)
-			}
-			if result, err = trial.Judge(t.Context(), r); err != nil || has(result, checker.Held) {
-				t.Errorf("something holds, or %v: %+v", err, result.Verdicts)
-			}
-		})
 	}
 }
 

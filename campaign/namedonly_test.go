@@ -175,15 +175,4 @@ func TestNamedOnlyMeansThatNothingIsDrawn(t *testing.T) {
 			t.Errorf("%s under %s is not supported: %s", p.Lock, p.Fault, p.NotSupported.Words())
 		}
 	}
-	for _, change := range []func(*Config){
-		func(c *Config) { c.Named = false },
-		func(c *Config) { c.Trials = 3 },
-	} {
-		c := DefaultConfig()
-		c.Named, c.NamedOnly = true, true
-		change(&c)
-		if err := c.filled(Defaults{}).check(); err == nil {
-			t.Errorf("named %t with %d trials is accepted", c.Named, c.Trials)
-		}
-	}
 }

@@ -16,7 +16,8 @@ func TestAPlanningPlansWhatACampaignRuns(t *testing.T) {
 	tb := sim.New()
 	c := DefaultConfig()
 	c.Testbed, c.Locks, c.Faults, c.Named, c.Trials = tb.Name(), []string{"set-nx-px"}, []string{"none", "delay", "slot-migration"}, true, 2
-	want, err := specsOfAll(t.Context(), tb, c)
+	c.Store = t.TempDir()
+	ran, err := Campaign{Config: c, Testbed: tb}.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +46,11 @@ func TestAPlanningPlansWhatACampaignRuns(t *testing.T) {
 		}
 		got = append(got, specs...)
 	}
-	if len(got) != len(want) {
-		t.Fatalf("%d trials, want %d", len(got), len(want))
+	if len(got) != len(ran.Trials) {
+		t.Fatalf("%d trials, want %d", len(got), len(ran.Trials))
 	}
-	for _, s := range want {
+	for _, r := range ran.Trials {
+		s := r.Spec
 		if !slices.ContainsFunc(got, func(o trial.Spec) bool { return reflect.DeepEqual(s, o) }) {
 			t.Errorf("not planned: %s under %s, %s", s.Lock, s.Fault, s.Title())
 		}

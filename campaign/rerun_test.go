@@ -77,11 +77,7 @@ func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
 			trials: []trial.Result{{Spec: spec, Outcome: trial.Violated, Flaws: shown}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := createStore(t.TempDir(), "compare", time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.close()
+			s := newStore(t)
 			var d trial.Done
 			d.Trial.Spec = spec
 			if d.Judge(t.Context(), locks.Recipe{}, unorderedEvidence(t), nil); !d.Stalled {
@@ -101,11 +97,7 @@ func TestATrialWhoseOrderNobodySawIsRunAgain(t *testing.T) {
 // undecided as long as one of its trials is undecided. In other cells, another trial may show the
 // flaw.
 func TestTrialsInWhoseCellsNothingIsSoughtAreRunAgainFirst(t *testing.T) {
-	s, err := createStore(t.TempDir(), "compare", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
+	s := newStore(t)
 	sought, clean := soundSpec(), soundSpec()
 	sought.Fault, clean.Fault = "failover", "none"
 	r := &run{store: s, planner: &planner{}}
@@ -124,11 +116,7 @@ func TestTrialsInWhoseCellsNothingIsSoughtAreRunAgainFirst(t *testing.T) {
 // A trial that a stall spoilt is run again: two apparent holders prove nothing while the harness
 // itself was not scheduled.
 func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
-	s, err := createStore(t.TempDir(), "compare", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
+	s := newStore(t)
 	spec := soundSpec()
 	e := stalledEvidence(t, spec.Options.TTL)
 

@@ -337,14 +337,25 @@ func TestConfigurationErrorsNameTheSetting(t *testing.T) {
 		`unknown fault "non"`:            func(c *Config) { c.Faults = []string{"non"} },
 		`unknown workload`:               func(c *Config) { c.Workloads = []string{"mutx"} },
 		`"ring": expected one of single`: func(c *Config) { c.Topology = "ring" },
+
+		"command-timeout -1s: expected 1ms to 1m0s":    func(c *Config) { c.CommandTimeout = -time.Second },
+		"command-timeout 500ns: expected 1ms to 1m0s":  func(c *Config) { c.CommandTimeout = 500 },
+		"command-timeout 2m0s: expected 1ms to 1m0s, ": func(c *Config) { c.CommandTimeout = 2 * time.Minute },
+		"sweep -1: expected 0 to 100":                  func(c *Config) { c.Sweep = -1 },
+		"sweep 101: expected 0 to 100":                 func(c *Config) { c.Sweep = 101 },
+		"sweep 1: expected the named schedules":        func(c *Config) { c.Sweep = 1 },
+		"named-only: expected the named schedules":     func(c *Config) { c.NamedOnly = true },
+		"trials 3: expected none with named-only":      func(c *Config) { c.Named, c.NamedOnly = true, true },
+		"budget -1ns: expected a positive duration":    func(c *Config) { c.Budget = -1 },
+		"budget 1h0m0s: expected neither named-only":   func(c *Config) { c.Named, c.NamedOnly, c.Trials, c.Budget = true, true, 0, time.Hour },
 	}
 	for want, change := range tests {
 		c := fakeConfig(t.TempDir(), trialtest.Sound)
 		change(&c)
 		_, err := Campaign{Config: c, Testbed: &trialtest.Bed{}}.Run(t.Context())
 		var wrong *input.Error
-		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want an InputError with %q", err, want)
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want an InputError with %q in one line", err, want)
 		}
 	}
 }

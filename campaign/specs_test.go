@@ -1,11 +1,8 @@
 package campaign
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"reflect"
-	"slices"
 	"testing"
 	"time"
 
@@ -28,32 +25,6 @@ func specsOfAll(ctx context.Context, tb testbed.Testbed, c Config) ([]trial.Spec
 	}
 	jobs, err := p.planner.jobs(p.cells)
 	return append(specs, specsOf(jobs)...), err
-}
-
-func TestSpecsAreThoseOfTheCampaignsTrials(t *testing.T) {
-	c := DefaultConfig()
-	c.Locks, c.Faults, c.Testbed, c.Store = []string{"set-nx-px", "redlock-drift"}, []string{"none", "client-crash"}, "sim", t.TempDir()
-	c.Duration, c.Trials, c.Named, c.Parallel = time.Second, 2, true, 2
-	got, err := specsOfAll(t.Context(), sim.New(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ran, err := Campaign{Config: c, Testbed: sim.New()}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []trial.Spec
-	for _, result := range ran.Trials {
-		want = append(want, result.Spec)
-	}
-	inOrder := func(specs []trial.Spec) []trial.Spec {
-		return slices.SortedFunc(slices.Values(specs), func(a, b trial.Spec) int {
-			return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Fault, b.Fault), cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Number(), b.Number()))
-		})
-	}
-	if got, want = inOrder(got), inOrder(want); !reflect.DeepEqual(got, want) {
-		t.Errorf("%d specs, want the %d of the campaign", len(got), len(want))
-	}
 }
 
 func TestSpecsRefuseWhatMakesNoSense(t *testing.T) {

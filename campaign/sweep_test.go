@@ -70,22 +70,3 @@ func TestATrialOfASweepCanBeReplayed(t *testing.T) {
 		t.Errorf("an unknown schedule: got %v, want an error that suggests no schedule of a sweep", err)
 	}
 }
-
-func TestASweepNeedsNamedSchedules(t *testing.T) {
-	for _, test := range []struct {
-		adjust func(*Config)
-		want   string
-	}{
-		{func(*Config) {}, ""},
-		{func(c *Config) { c.Sweep = -1 }, "expected 0 to 100"},
-		{func(c *Config) { c.Sweep = 101 }, "expected 0 to 100"},
-		{func(c *Config) { c.Named, c.NamedOnly, c.Trials = false, false, 1 }, "expected the named schedules to be run"},
-	} {
-		c := sweepConfig(t)
-		test.adjust(&c)
-		err := c.filled(modest).check()
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("sweep %d, named %v: got %v, want %q", c.Sweep, c.Named, err, test.want)
-		}
-	}
-}

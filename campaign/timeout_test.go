@@ -1,13 +1,9 @@
 package campaign
 
 import (
-	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
 )
 
@@ -37,32 +33,5 @@ func TestClientsWaitForRepliesAsLongAsChosen(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestATimeoutThatMakesNoSenseIsRefusedInOneLine(t *testing.T) {
-	for text, timeout := range map[string]time.Duration{
-		"command-timeout -1s: expected 1ms to 1m0s":    -time.Second,
-		"command-timeout 500ns: expected 1ms to 1m0s":  500,
-		"command-timeout 2m0s: expected 1ms to 1m0s, ": 2 * time.Minute,
-	} {
-		c := fakeConfig(t.TempDir(), trialtest.Sound).filled(modest)
-		c.CommandTimeout = timeout
-		err := c.check()
-		var wrong *input.Error
-		if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), text) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("got %v, want %q", err, text)
-		}
-	}
-}
-
-func TestAReplayLineNamesTheTimeoutThatWasChosen(t *testing.T) {
-	c := DefaultConfig()
-	if got := c.flags(); slices.Contains(got, "--command-timeout") {
-		t.Errorf("by default: %q", got)
-	}
-	c.CommandTimeout = 3 * time.Second
-	if got := strings.Join(c.flags(), " "); !strings.Contains(got, "--command-timeout 3s") {
-		t.Errorf("got %q, want the timeout in it", got)
 	}
 }

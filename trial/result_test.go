@@ -86,44 +86,50 @@ func TestAFailedTrialIsUnknown(t *testing.T) {
 	}
 }
 
-func TestAFlawIsDeclaredForFaultsAndForAMixOfAny(t *testing.T) {
+// A flaw's kind is declared for the trial's fault, for one that this fault provokes, or for one that the workload
+// resembles, perhaps for a single oracle only (Workload.LikeIn). In a mix of faults, any declaration counts.
+func TestAFlawsKindIsTheOneThatIsDeclaredForItsFault(t *testing.T) {
+	limit := func(oracle string, cause checker.Cause, faults ...string) locks.Flaw {
+		return locks.Flaw{Oracle: oracle, Cause: string(cause), Kind: locks.Limit, Faults: faults}
+	}
+	paused := limit("exclusion", checker.LeaseOutlived, "client-pause")
+	paused.Also = []string{"delay"}
+	late := limit("liveness", checker.LateCommand, "node-pause")
+	late.Kind = locks.Bug
 	declared := []locks.Flaw{
-		{Oracle: "exclusion", Cause: "lease-outlived", Kind: locks.Limit, Faults: []string{"client-pause"}, Also: []string{"delay"}},
+		paused, limit("exclusion", checker.LeaseOutlived, "slow-work"), limit("resource", checker.LeaseOutlived, "slow-work"),
+		limit("exclusion", checker.ServerLostKey, "failover"), limit("liveness", checker.LateCommand, "delay"), late,
+		limit("liveness", checker.OrphanedKey, "lost-reply"),
 	}
-	for fault, want := range map[string]locks.Kind{
-		"client-pause": locks.Limit, "delay": locks.Limit, "chaos": locks.Limit, "reset": "", "none": "",
+	for _, c := range []struct {
+		fault, workload string
+		topology        testbed.Topology
+		oracle          string
+		cause           checker.Cause
+		want            locks.Kind
+	}{
+		{"client-pause", "mutex", "", "exclusion", checker.LeaseOutlived, locks.Limit},
+		{"delay", "mutex", "", "exclusion", checker.LeaseOutlived, locks.Limit},
+		{"chaos", "mutex", "", "exclusion", checker.LeaseOutlived, locks.Limit},
+		{"reset", "mutex", "", "exclusion", checker.LeaseOutlived, ""},
+		{"none", "mutex", "", "exclusion", checker.LeaseOutlived, ""},
+		{"delay", "mutex", "", "liveness", checker.LateCommand, locks.Limit},
+		{"node-pause", "mutex", "", "liveness", checker.LateCommand, locks.Bug},
+		{"chaos", "mutex", "", "liveness", checker.LateCommand, locks.Limit},
+		{"node-pause", "mutex", testbed.Sentinel, "exclusion", checker.ServerLostKey, locks.Limit}, // Sentinel replaces a frozen primary
+		{"node-pause", "mutex", testbed.Replicated, "exclusion", checker.ServerLostKey, ""},
+		{"none", "mutex", "", "liveness", checker.OrphanedKey, ""},
+		{"none", "cancel", "", "liveness", checker.OrphanedKey, locks.Limit},
+		{"none", "fenced-write", "", "exclusion", checker.LeaseOutlived, locks.Limit},
+		{"reset", "fenced-write", "", "exclusion", checker.LeaseOutlived, locks.Limit},
+		{"none", "fenced-write", "", "resource", checker.LeaseOutlived, ""},
+		{"slow-work", "fenced-write", "", "resource", checker.LeaseOutlived, locks.Limit},
+		{"none", "extend", "", "resource", checker.LeaseOutlived, locks.Limit},
 	} {
-		trial := Result{Spec: Spec{Fault: fault, Plan: nemesis.Plan{{ID: 1}}}, Verdicts: []checker.Verdict{trialtest.Violated("exclusion", checker.LeaseOutlived)}}
-		trial.Weigh(declared)
-		if trial.Kind != want || trial.Outcome != Violated {
-			t.Errorf("under %s: got %s %q, want %s %q", fault, trial.Outcome, trial.Kind, Violated, want)
-		}
-	}
-}
-
-func TestAFaultMayShowWhatAnotherThatItBringsAboutMay(t *testing.T) {
-	declared := []locks.Flaw{{Oracle: "exclusion", Cause: "server-lost-key", Kind: locks.Limit, Faults: []string{"failover"}}}
-	for topology, want := range map[testbed.Topology]locks.Kind{
-		testbed.Sentinel:   locks.Limit, // Sentinel replaces a frozen primary
-		testbed.Replicated: "",
-	} {
-		s := Spec{Fault: "node-pause", Topology: topology}
-		if got := kindOf(s, "exclusion", "server-lost-key", declared); got != want {
-			t.Errorf("%s: got %q, want %q", topology, got, want)
-		}
-	}
-}
-
-func TestDeclarationForTheFaultItselfWins(t *testing.T) {
-	declared := []locks.Flaw{
-		{Oracle: "liveness", Cause: "late-command", Kind: locks.Limit, Faults: []string{"delay"}},
-		{Oracle: "liveness", Cause: "late-command", Kind: locks.Bug, Faults: []string{"node-pause"}},
-	}
-	for fault, want := range map[string]locks.Kind{"delay": locks.Limit, "node-pause": locks.Bug, "chaos": locks.Limit} {
-		trial := Result{Spec: Spec{Fault: fault, Plan: nemesis.Plan{{ID: 1}}}, Verdicts: []checker.Verdict{trialtest.Violated("liveness", checker.LateCommand)}}
-		trial.Weigh(declared)
-		if trial.Kind != want {
-			t.Errorf("under %s: got %q, want %q", fault, trial.Kind, want)
+		spec := Spec{Fault: c.fault, Workload: c.workload, Topology: c.topology, Plan: nemesis.Plan{{ID: 1}}}
+		trial := Result{Spec: spec, Verdicts: []checker.Verdict{trialtest.Violated(c.oracle, c.cause)}}
+		if trial.Weigh(declared); trial.Kind != c.want {
+			t.Errorf("%+v: got %s %q", c, trial.Outcome, trial.Kind)
 		}
 	}
 }
