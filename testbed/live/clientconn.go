@@ -18,7 +18,6 @@ type nearEnd struct {
 	*net.TCPConn
 	proxy  *proxy // nil = no rule resets the connection
 	number int    // the connection's number for the proxy
-	gone   func() // called after the proxy has closed
 
 	reading sync.Mutex // held during each Read
 	mu      sync.Mutex
@@ -85,5 +84,4 @@ func (c *nearEnd) drain() {
 	c.reading.Unlock()
 	io.Copy(io.Discard, c.TCPConn)
 	c.TCPConn.Close()
-	c.gone()
 }

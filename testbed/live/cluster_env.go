@@ -36,19 +36,6 @@ func (e clusterEnv) List() []string {
 	return names
 }
 
-// StopReplication implements testbed.Nodes. It does not affect the cluster bus.
-func (e clusterEnv) StopReplication(context.Context) (testbed.Undo, error) {
-	var undos []testbed.Undo
-	for i, master := range e.masters() {
-		for _, r := range e.shards[i].nodes {
-			if r != master {
-				undos = append(undos, e.cluster.peerProxies[master].pair(r.name).disturb(testbed.Downstream, always(hold)))
-			}
-		}
-	}
-	return undoAll(undos, func(a, b int) int { return a + b }), nil
-}
-
 // Promote implements testbed.Nodes. If the master runs and is not frozen, Promote starts a failover.
 // It waits until the cluster has elected the node. Unless the old master is frozen, Promote also
 // waits until that master has stepped down and clients have moved: only briefly for frozen clients.

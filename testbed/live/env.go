@@ -204,22 +204,18 @@ const drainTimeout = 2 * time.Second
 
 // drain waits until the proxies have closed all connections of the clients.
 func (e *env) drain() {
-	timeout := time.NewTimer(drainTimeout)
-	defer timeout.Stop()
-	drained := make([]<-chan struct{}, 0, len(e.links))
+	end := time.Now().Add(drainTimeout)
+	wait := func(p *proxy) {
+		for !p.idle() && time.Now().Before(end) {
+			time.Sleep(time.Millisecond)
+		}
+	}
 	for _, l := range e.links {
-		drained = append(drained, l.drained())
+		wait(l.proxy)
 	}
 	if e.sentinels != nil {
 		for _, a := range e.sentinels.links {
-			drained = append(drained, a.draining.None())
-		}
-	}
-	for _, d := range drained {
-		select {
-		case <-d:
-		case <-timeout.C:
-			return
+			wait(a.proxy)
 		}
 	}
 }

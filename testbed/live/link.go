@@ -23,7 +23,6 @@ type link struct {
 	proxy    *proxy
 	listener net.Listener   // makes connections of this program with itself; its address is the link's
 	serving  sync.WaitGroup // waits for the pairs
-	draining tally          // near ends that the proxy has not closed yet
 
 	mu     sync.Mutex // also held while a connection is made, so that a change hits all connections or none
 	target *node
@@ -168,8 +167,7 @@ func refuse(ctx context.Context) error {
 // pair starts serving a new connection, which has that number for the proxy. The caller holds l.mu.
 func (l *link) pair(gc *gate.Conn, by known, near, far *net.TCPConn, number int) net.Conn {
 	p := &pair{gate: gc, client: by.client, far: far, node: l.target, broken: make(chan struct{}), blocked: map[int]*effect{}}
-	p.near = &nearEnd{TCPConn: near, number: number, proxy: l.proxy, gone: l.draining.Done}
-	l.draining.Add()
+	p.near = &nearEnd{TCPConn: near, number: number, proxy: l.proxy}
 	l.pairs = append(l.pairs, p)
 	l.nears[by] = p.near
 	l.serving.Go(func() {
@@ -244,50 +242,6 @@ func (l *link) carries(client int, node string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return (l.client == client || l.client == everyone) && slices.Contains(l.names, node)
-}
-
-// drained returns a channel that is closed once the proxy has closed all connections of
-// clients.
-func (l *link) drained() <-chan struct{} { return l.draining.None() }
-
-// tally is a counter that may rise from 0 while a goroutine waits for 0, which a WaitGroup
-// does not allow.
-type tally struct {
-	mu   sync.Mutex
-	n    int
-	zero chan struct{} // closed when n becomes 0; nil if nobody waits
-}
-
-// Add increments the count.
-func (t *tally) Add() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.n++
-}
-
-// Done decrements the count.
-func (t *tally) Done() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n--; t.n == 0 && t.zero != nil {
-		close(t.zero)
-		t.zero = nil
-	}
-}
-
-// None returns a channel that is closed once the count is 0.
-func (t *tally) None() <-chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.zero == nil {
-		t.zero = make(chan struct{})
-	}
-	zero := t.zero
-	if t.n == 0 {
-		close(t.zero)
-		t.zero = nil
-	}
-	return zero
 }
 
 // close closes the link's connections. The caller has closed the proxy.

@@ -108,8 +108,6 @@ func undoAll(undos []testbed.Undo, combine func(a, b int) int) testbed.Undo {
 	})
 }
 
-func most(a, b int) int { return max(a, b) }
-
 // Cut implements testbed.Network, also for links between servers, and from clients to Sentinels. On a
 // primary's link, while Sentinels have elected another one, the undo makes that primary a replica, as the undo
 // of Pause does. So does the undo of Hold.

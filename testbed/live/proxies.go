@@ -95,6 +95,13 @@ func (e end) Close() error {
 	return e.Conn.Close()
 }
 
+// idle reports whether the proxy has closed all its connections.
+func (p *proxy) idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.ends) == 0
+}
+
 // close ends the proxy's connections, and refuses new ones.
 func (p *proxy) close() {
 	p.mu.Lock()

@@ -146,22 +146,39 @@ func (p *proxy) disturb(d testbed.Direction, r rule) testbed.Undo {
 	})
 }
 
-// StopReplication implements testbed.Nodes: from now on, writes wait on the way from the
-// primary to its replicas. Hits is the greatest number of writes that any one replica had to
-// wait for.
+// StopReplication implements testbed.Nodes: from now on, writes wait on the way from a primary to its
+// replicas. It does not affect a cluster's bus. Hits is the greatest number of writes that any one replica had
+// to wait for; in a cluster, the sum of all replicas.
 func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
-	e.mu.Lock()
-	primary := e.primary
-	streams := slices.DeleteFunc(slices.Clone(e.streams), func(s *syncLink) bool { return s.primary != primary })
-	e.mu.Unlock()
-	if primary == nil {
+	combine := func(a, b int) int { return max(a, b) }
+	var links []testbed.Link
+	if e.cluster != nil {
+		combine = func(a, b int) int { return a + b }
+		for i, master := range e.cluster.masters() {
+			links = append(links, following(e.cluster.shards[i].nodes, master)...)
+		}
+	} else if primary := e.present(); primary != nil {
+		links = following(e.nodes, primary)
+	} else {
 		return nil, errors.New("stop replication: no node has replicas")
 	}
 	var undos []testbed.Undo
-	for _, s := range streams {
-		undos = append(undos, s.proxy.disturb(testbed.Downstream, always(hold)))
+	for _, l := range links {
+		if pairs := e.between(l); len(pairs) > 0 {
+			undos = append(undos, pairs[0].disturb(testbed.Downstream, always(hold)))
+		}
 	}
-	return undoAll(undos, most), nil
+	return undoAll(undos, combine), nil
+}
+
+// following returns the links over which nodes may follow a primary.
+func following(nodes []*node, primary *node) (links []testbed.Link) {
+	for _, n := range nodes {
+		if n != primary {
+			links = append(links, testbed.Link{From: n.name, To: primary.name})
+		}
+	}
+	return links
 }
 
 // Promote implements testbed.Nodes. Writes that the replica has not received are lost, including
@@ -179,6 +196,13 @@ func (e ownEnv) Promote(ctx context.Context, node string) error {
 		return fmt.Errorf("promote: %w", err)
 	}
 	return nil
+}
+
+// present returns the current primary: n0, or the node that was promoted last.
+func (e *env) present() *node {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.primary
 }
 
 // heir returns the named replica and the present primary, which the replica is to replace.

@@ -84,7 +84,6 @@ type sentinelLink struct {
 	sentinel *node
 	proxy    *proxy
 	door     *door
-	draining tally
 }
 
 // dial makes one connection through the gate.
@@ -94,8 +93,7 @@ func (a *sentinelLink) dial(ctx context.Context) (net.Conn, error) {
 		if err != nil {
 			return nil, testbed.BareError(err)
 		}
-		a.draining.Add()
-		return &nearEnd{TCPConn: near.(*net.TCPConn), gone: a.draining.Done}, nil
+		return &nearEnd{TCPConn: near.(*net.TCPConn)}, nil
 	})
 	if err != nil {
 		return nil, err // a nil interface, not a nil *Conn

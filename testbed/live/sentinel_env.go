@@ -81,26 +81,6 @@ func (e *env) chosen(ctx context.Context, s, n *node) error {
 	})
 }
 
-// present returns the current primary: n0, or the node that was promoted last.
-func (e *env) present() *node {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.primary
-}
-
-// StopReplication implements testbed.Nodes. It holds only data from the primary to its
-// replicas.
-func (e sentinelEnv) StopReplication(context.Context) (testbed.Undo, error) {
-	primary := e.present()
-	var undos []testbed.Undo
-	for _, r := range e.nodes {
-		if r != primary {
-			undos = append(undos, e.sentinels.peerProxies[primary].pair(r.name).disturb(testbed.Downstream, always(hold)))
-		}
-	}
-	return undoAll(undos, most), nil
-}
-
 // Kill implements testbed.Nodes.
 func (e sentinelEnv) Kill(ctx context.Context, node string, down func() error) error {
 	return e.kill(ctx, node, down, e.provocation, e.deposed)
