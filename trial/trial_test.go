@@ -111,10 +111,7 @@ func (b ending) Run(ctx context.Context, s testbed.Setup, body func(context.Cont
 	return b.end(b.Bed.Run(ctx, s, body))
 }
 
-var (
-	errLeft = errors.New("n0 may be left with keys")
-	errDead = errors.New("n0 died")
-)
+var errLeft = errors.New("n0 may be left with keys")
 
 // untidy adds the error of a testbed that cannot be torn down.
 func untidy(err error) error { return errors.Join(err, &testbed.TeardownError{Err: errLeft}) }
