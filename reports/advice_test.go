@@ -142,7 +142,7 @@ func TestRecipesWithTheSameAnswerStandTogetherOnPaper(t *testing.T) {
 		no("c", checker.ForeignDelete, true, "reset", "delay"), no("d", checker.ForeignDelete, false, "delay"),
 		no("e", checker.Unclassified, true, "delay"),
 	}) {
-		got = append(got, strings.Join(x.Recipes, " ")+": "+x.Advice.Gist())
+		got = append(got, strings.Join(texts(x.Items, func(r adviceRow) string { return r.Recipe }), " ")+": "+x.Key.gist)
 	}
 	want := []string{
 		"first: the guarded resource refuses an older fencing token.",

@@ -141,11 +141,7 @@ func underWords(b brokenAssumption) string {
 
 // takeWords names recipes, without the conditions under which to use them: see takenIf.
 func takeWords(picks []locks.Pick) string {
-	var all []string
-	for _, p := range picks {
-		all = append(all, "`"+p.ID+"`")
-	}
-	return strings.Join(all, " or ")
+	return strings.Join(texts(picks, func(p locks.Pick) string { return "`" + p.ID + "`" }), " or ")
 }
 
 // takenIf returns the recommended recipes that have a condition (locks.Pick.If), each once, in the
@@ -230,25 +226,15 @@ func (a advice) broke() int {
 	return len(faults)
 }
 
-// alike groups the recipes whose answers have the same gist.
-type alike struct {
-	Recipes []string
-	Advice  advice // of the first recipe
+// sameAnswer identifies recipes whose answers have the same gist.
+type sameAnswer struct {
+	answer answer
+	gist   string
 }
 
-// alikeRows groups recipes whose answers have the same gist. The groups stand in the order of
-// their first recipes.
-func alikeRows(rows []adviceRow) (all []alike) {
-	for _, x := range rows {
-		i := slices.IndexFunc(all, func(y alike) bool {
-			return y.Advice.Answer == x.Advice.Answer && y.Advice.Gist() == x.Advice.Gist()
-		})
-		if i < 0 {
-			i, all = len(all), append(all, alike{Advice: x.Advice})
-		}
-		all[i].Recipes = append(all[i].Recipes, x.Recipe)
-	}
-	return all
+// alikeRows groups recipes whose answers have the same gist.
+func alikeRows(rows []adviceRow) []group[sameAnswer, adviceRow] {
+	return groupBy(rows, func(x adviceRow) sameAnswer { return sameAnswer{x.Advice.Answer, x.Advice.Gist()} })
 }
 
 // doesWords describes in one line what a recipe does, from its summary.

@@ -62,47 +62,37 @@ func answerLines(rows []adviceRow) (lines []string) {
 		first  string // the first two conditions
 		unseen bool   // whether the deciding flaw is only declared: this run did not show it
 	}
-	type recipes struct {
-		class
-		names []string
-		more  bool // whether a recipe has more than two conditions
-	}
-	var all []recipes
-	for _, x := range rows {
+	more := func(x adviceRow) bool { return len(x.Advice.conditionList()) > 2 }
+	for _, g := range groupBy(rows, func(x adviceRow) class {
 		of := class{answer: x.Advice.Answer, brief: x.Advice.Brief()}
 		of.unseen = of.answer == doNotUse && !x.Advice.Broken[0].Seen
-		more := false
-		if of.answer == useOnlyIf {
-			of.first = undecidedCondition
-			if conditions := x.Advice.conditionList(); len(conditions) > 0 {
-				of.first, more = conditions[0].Text, len(conditions) > 2
-				if len(conditions) > 1 {
-					of.first += ", " + map[bool]string{true: "", false: "and "}[more] + conditions[1].Text
-				}
+		if conditions := x.Advice.conditionList(); of.answer == useOnlyIf {
+			switch len(conditions) {
+			case 0:
+				of.first = undecidedCondition
+			case 1:
+				of.first = conditions[0].Text
+			case 2:
+				of.first = conditions[0].Text + ", and " + conditions[1].Text
+			default:
+				of.first = conditions[0].Text + ", " + conditions[1].Text
 			}
 		}
-		i := slices.IndexFunc(all, func(y recipes) bool { return y.class == of })
-		if i < 0 {
-			i, all = len(all), append(all, recipes{class: of})
-		}
-		all[i].names, all[i].more = append(all[i].names, x.Recipe), all[i].more || more
-	}
-	for _, x := range all {
-		line := x.brief
-		switch x.answer {
-		case useIt:
+		return of
+	}) {
+		line := g.Key.brief
+		switch {
+		case g.Key.answer == useIt:
 			line = "use, as far as these faults go"
-		case useOnlyIf:
-			line = "use only if " + x.first
-			if x.more {
+		case g.Key.answer == useOnlyIf:
+			line = "use only if " + g.Key.first
+			if slices.ContainsFunc(g.Items, more) {
 				line += ", and more (" + HTMLFile + ")"
 			}
-		case doNotUse:
-			if x.unseen {
-				line += ", for a declared flaw that this run did not show"
-			}
+		case g.Key.unseen:
+			line += ", for a declared flaw that this run did not show"
 		}
-		lines = append(lines, line+": "+strings.Join(x.names, ", "))
+		lines = append(lines, line+": "+strings.Join(texts(g.Items, func(x adviceRow) string { return x.Recipe }), ", "))
 	}
 	return lines
 }

@@ -11,7 +11,7 @@ type boundedSection struct {
 	Rest func(n int) string
 	// Most is the maximum size of the section in bytes; 0 = the rest of the page.
 	Most int
-	// Arrange reorders the items that fit; nil = their order stays.
+	// Arrange reorders or joins the items that fit; nil = their order stays.
 	Arrange func(texts []string) []string
 }
 
@@ -72,12 +72,13 @@ func (s boundedSection) write(b *strings.Builder, most int) {
 		texts = append(texts, text)
 	}
 	b.WriteString(s.Head)
+	left := len(s.Items) - len(texts)
 	if s.Arrange != nil {
 		texts = s.Arrange(texts)
 	}
 	b.WriteString(strings.Join(texts, ""))
-	if n := len(s.Items) - len(texts); n > 0 {
-		b.WriteString(s.Rest(n))
+	if left > 0 {
+		b.WriteString(s.Rest(left))
 	}
 }
 

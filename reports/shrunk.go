@@ -112,42 +112,32 @@ const mostNotShrunk = 5
 // shrunkCount says how many violated cells have a shrunk trial. It names the other cells with their
 // causes, grouped by reason. It returns "" if no cell has a violation.
 func (r result) shrunkCount() string {
-	type reason struct {
-		why   string
-		cells []string
-	}
-	var all []reason
-	violated, shrunk := 0, 0
+	var whole []campaign.Cell // the cells without a shrunk trial
+	violated := 0
 	for _, c := range r.Matrix.Cells {
-		if c.Verdict != trial.Violated && c.Verdict != trial.Blocked {
-			continue
+		if c.Verdict == trial.Violated || c.Verdict == trial.Blocked {
+			violated++
+			if c.Minimal == "" {
+				whole = append(whole, c)
+			}
 		}
-		violated++
-		if c.Minimal != "" {
-			shrunk++
-			continue
-		}
-		why := cmp.Or(r.whyNotShrunk(c), "why is unknown")
-		i := slices.IndexFunc(all, func(x reason) bool { return x.why == why })
-		if i < 0 {
-			i, all = len(all), append(all, reason{why: why})
-		}
-		all[i].cells = append(all[i].cells, fmt.Sprintf("%s under %s (%s)", c.Lock, c.Fault, strings.Join(c.Causes, ", ")))
 	}
 	if violated == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("the trials of %d of %d violated %s", shrunk, violated, wording.Plural(violated, "cell"))
-	for _, x := range all {
-		if len(x.cells) == violated {
-			text += "; " + x.why
+	text := fmt.Sprintf("the trials of %d of %d violated %s", violated-len(whole), violated, wording.Plural(violated, "cell"))
+	for _, g := range groupBy(whole, func(c campaign.Cell) string { return cmp.Or(r.whyNotShrunk(c), "why is unknown") }) {
+		if len(g.Items) == violated {
+			text += "; " + g.Key
 			continue
 		}
 		more := ""
-		if n := len(x.cells) - mostNotShrunk; n > 0 {
-			x.cells, more = x.cells[:mostNotShrunk], fmt.Sprintf(" and %d more", n)
+		if n := len(g.Items) - mostNotShrunk; n > 0 {
+			g.Items, more = g.Items[:mostNotShrunk], fmt.Sprintf(" and %d more", n)
 		}
-		text += "; not shrunk, since " + x.why + ": " + strings.Join(x.cells, ", ") + more
+		text += "; not shrunk, since " + g.Key + ": " + strings.Join(texts(g.Items, func(c campaign.Cell) string {
+			return fmt.Sprintf("%s under %s (%s)", c.Lock, c.Fault, strings.Join(c.Causes, ", "))
+		}), ", ") + more
 	}
 	return text
 }

@@ -248,41 +248,23 @@ func summaryLists(v view) []boundedSection {
 		}
 		out = append(out, s)
 	}
-	var programs, missing, varying, undecided, failed []string
-	for _, p := range v.Programs {
-		programs = append(programs, wording.Escape(p.Words())+": "+inCode(p.Replay))
-	}
-	for _, m := range v.Missed {
-		missing = append(missing, fmt.Sprintf("`%s`: %s", m.Recipe, strings.Join(m.Flaws, "; ")))
-	}
-	for _, x := range v.Varying {
-		varying = append(varying, wording.Escape(x.Words()))
-	}
-	for _, o := range v.Undecided {
-		text := wording.Escape(o.Text)
-		for _, c := range o.Commands[:min(1, len(o.Commands))] {
-			text += ": " + inCode(c.Line)
+	programs := texts(v.Programs, func(p campaign.ProgramFlaw) string { return wording.Escape(p.Words()) + ": " + inCode(p.Replay) })
+	missing := texts(v.Missed, func(m declaredFlaws) string { return fmt.Sprintf("`%s`: %s", m.Recipe, strings.Join(m.Flaws, "; ")) })
+	varying := texts(v.Varying, func(x campaign.Varying) string { return wording.Escape(x.Words()) })
+	undecided := texts(v.Undecided, func(o openCell) string {
+		if len(o.Commands) == 0 {
+			return wording.Escape(o.Text)
 		}
-		undecided = append(undecided, text)
-	}
-	for _, f := range v.Failed {
-		failed = append(failed, f.Label+": "+wording.Escape(f.Value))
-	}
+		return wording.Escape(o.Text) + ": " + inCode(o.Commands[0].Line)
+	})
+	failed := texts(v.Failed, func(f fact) string { return f.Label + ": " + wording.Escape(f.Value) })
 	list("Trials that the harness could not finish", failed)
 	list("Not replayable byte for byte", varying)
 	list("Flaws of programs", programs)
 	list("Declared, not found", missing)
 	list("Undecided trials", undecided)
-	list("Unknown", escaped(v.Unknown))
-	list("Fault not exercised", escaped(v.NotExercised))
-	list("Not supported", escaped(v.NotSupported))
-	return out
-}
-
-func escaped(lines []string) []string {
-	var out []string
-	for _, l := range lines {
-		out = append(out, wording.Escape(l))
-	}
+	list("Unknown", texts(v.Unknown, wording.Escape))
+	list("Fault not exercised", texts(v.NotExercised, wording.Escape))
+	list("Not supported", texts(v.NotSupported, wording.Escape))
 	return out
 }

@@ -117,7 +117,7 @@ func TestSummaryHasTheWorstOfEachRecipeBeforeTheSecondOfAny(t *testing.T) {
 	for i := range 30 {
 		var flaws []recipeFlaw
 		for j := range 30 {
-			flaws = append(flaws, recipeFlaw{Lock: fmt.Sprintf("lock-%d", i), Cause: fmt.Sprintf("cause-%d", j), Oracles: []string{"exclusion"}, Faults: []string{"delay"}, Replay: "lockstorm replay"})
+			flaws = append(flaws, recipeFlaw{recipeFlawKey: recipeFlawKey{Lock: fmt.Sprintf("lock-%d", i), Cause: fmt.Sprintf("cause-%d", j)}, Oracles: []string{"exclusion"}, Faults: []string{"delay"}, Replay: "lockstorm replay"})
 		}
 		recipes = append(recipes, flaws)
 	}

@@ -41,10 +41,7 @@ func Tell(w io.Writer, t trial.Result, e history.Evidence, width int) error {
 
 func (g glossary) tell(t trial.Result, e history.Evidence, screen int) string {
 	var b strings.Builder
-	var flaws []string
-	for _, f := range t.Flaws {
-		flaws = append(flaws, flawWords(f))
-	}
+	flaws := texts(t.Flaws, flawWords)
 	head := trialTitle(t) + ": " + trialWords(t)
 	if len(flaws) > 0 {
 		head += " (" + strings.Join(flaws, ", ") + ")"

@@ -78,13 +78,8 @@ func flawWords(f trial.Flaw) string {
 
 // undeclaredFlaws names the flaws that the recipe does not declare.
 func undeclaredFlaws(flaws []trial.Flaw) []string {
-	var out []string
-	for _, f := range flaws {
-		if f.Kind == "" {
-			out = append(out, f.Oracle+" by "+f.Cause)
-		}
-	}
-	return out
+	some := slices.DeleteFunc(slices.Clone(flaws), func(f trial.Flaw) bool { return f.Kind != "" })
+	return texts(some, func(f trial.Flaw) string { return f.Oracle + " by " + f.Cause })
 }
 
 // undeclaredFlaw is an undeclared flaw of a cell, with its story.

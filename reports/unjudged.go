@@ -44,38 +44,27 @@ func unjudged(m campaign.Matrix, width int) string {
 // reasons lists the cells with the verdict, grouped by fault and reason, such as "failover:
 // exists-set, setnx (reason)".
 func reasons(m campaign.Matrix, verdict trial.Outcome) []string {
-	type group struct{ fault, why string }
-	var order []group
-	recipes := map[group][]string{}
-	for _, c := range m.Cells {
-		if c.Verdict != verdict {
-			continue
-		}
-		why := cmp.Or(c.Lack.Words(), wording.FirstLine(c.Why)) // without the fault, which the line names already
-		if verdict == trial.Unknown && c.Undecided > 0 {
-			why = undecidedWords(c)
-		}
-		g := group{c.Fault, why}
-		if _, ok := recipes[g]; !ok {
-			order = append(order, g)
-		}
-		recipes[g] = append(recipes[g], c.Lock)
-	}
+	type reason struct{ fault, why string }
 	all, faults := plots.CellAxes(m)
-	slices.SortStableFunc(order, func(a, b group) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
-	var out []string
-	for _, g := range order {
-		who := strings.Join(recipes[g], ", ")
-		if len(recipes[g]) == len(all) && len(all) > 1 {
-			who = "all recipes"
+	groups := groupBy(slices.DeleteFunc(slices.Clone(m.Cells), func(c campaign.Cell) bool { return c.Verdict != verdict }), func(c campaign.Cell) reason {
+		if verdict == trial.Unknown && c.Undecided > 0 {
+			return reason{c.Fault, undecidedWords(c)}
 		}
-		line := g.fault + ": " + who
-		if g.why != "" {
-			line += " (" + g.why + ")"
+		return reason{c.Fault, cmp.Or(c.Lack.Words(), wording.FirstLine(c.Why))} // without the fault, which the line names already
+	})
+	slices.SortStableFunc(groups, func(a, b group[reason, campaign.Cell]) int {
+		return slices.Index(faults, a.Key.fault) - slices.Index(faults, b.Key.fault)
+	})
+	return texts(groups, func(g group[reason, campaign.Cell]) string {
+		who := "all recipes"
+		if len(g.Items) < len(all) || len(all) == 1 {
+			who = strings.Join(texts(g.Items, func(c campaign.Cell) string { return c.Lock }), ", ")
 		}
-		out = append(out, line)
-	}
-	return out
+		if g.Key.why == "" {
+			return g.Key.fault + ": " + who
+		}
+		return g.Key.fault + ": " + who + " (" + g.Key.why + ")"
+	})
 }
 
 // undecidedWords says how many of the cell's trials are undecided, and why.

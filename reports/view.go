@@ -56,7 +56,7 @@ type view struct {
 	Interrupted    string // see func interrupted; "" = finished and undivided
 	Expect         bool
 	Answers        []adviceRow
-	Alike          []alike // the grouped answers, for print
+	Alike          []group[sameAnswer, adviceRow] // the grouped answers, for print
 	TakenIf        []takenPick
 	Tested         []fact
 	Tally          []tally
@@ -147,24 +147,18 @@ func (c cellDetail) Undeclared() bool {
 	return slices.ContainsFunc(c.Flaws, func(f flawView) bool { return f.Kind == undeclaredKind })
 }
 
+// causeView is one cause of a cell's violations, and the oracles that found it.
+type causeView struct{ Cause, Title, Kind, Oracles string }
+
 // Causes returns the flaws grouped by cause and kind, in the order of Flaws.
 func (c cellDetail) Causes() []causeView {
+	groups := groupBy(c.Flaws, func(f flawView) causeView { return causeView{Cause: f.Cause, Title: f.Title, Kind: f.Kind} })
 	var out []causeView
-	for _, f := range c.Flaws {
-		i := slices.IndexFunc(out, func(x causeView) bool { return x.Cause == f.Cause && x.Kind == f.Kind })
-		if i < 0 {
-			out = append(out, causeView{flawView: f, Oracles: f.Oracle})
-			continue
-		}
-		out[i].Oracles += ", " + f.Oracle
+	for _, g := range groups {
+		g.Key.Oracles = strings.Join(texts(g.Items, func(f flawView) string { return f.Oracle }), ", ")
+		out = append(out, g.Key)
 	}
 	return out
-}
-
-// causeView is one cause of a cell's violations, and the oracles that found it.
-type causeView struct {
-	flawView
-	Oracles string
 }
 
 // undeclaredKind is the word for the kind of an undeclared flaw.
@@ -308,18 +302,15 @@ func withReasons(cells []campaign.Cell, trials []trial.Result) []campaign.Cell {
 }
 
 // missed groups the declared flaws that were not found, by recipe.
-func missed(all []campaign.Discrepancy) []declaredFlaws {
-	var out []declaredFlaws
-	for _, m := range all {
-		if n := len(out); n == 0 || out[n-1].Recipe != m.Lock {
-			out = append(out, declaredFlaws{Recipe: m.Lock})
-		}
-		last := &out[len(out)-1]
-		text := fmt.Sprintf("%s by %s (under %s)", m.Oracle, m.Cause, strings.ReplaceAll(m.Fault, ",", ", "))
-		if m.Hidden {
-			text += ", undecided: " + campaign.Hiding
-		}
-		last.Flaws = append(last.Flaws, text)
+func missed(all []campaign.Discrepancy) (out []declaredFlaws) {
+	for _, g := range groupBy(all, func(m campaign.Discrepancy) string { return m.Lock }) {
+		out = append(out, declaredFlaws{g.Key, texts(g.Items, func(m campaign.Discrepancy) string {
+			text := fmt.Sprintf("%s by %s (under %s)", m.Oracle, m.Cause, strings.ReplaceAll(m.Fault, ",", ", "))
+			if m.Hidden {
+				text += ", undecided: " + campaign.Hiding
+			}
+			return text
+		})})
 	}
 	return out
 }

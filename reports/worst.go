@@ -15,11 +15,15 @@ import (
 
 // recipeFlaw is one cause of a recipe's violations, with all faults that showed it.
 type recipeFlaw struct {
+	recipeFlawKey
+	Oracles []string // the most direct harm first
+	Faults  []string // those of the first oracle first, each oracle's in the order of the matrix
+	Replay  string   // the command that shows the first oracle's violation, under the first fault
+}
+
+type recipeFlawKey struct {
 	Lock, Cause string
 	Kind        locks.Kind
-	Oracles     []string // the most direct harm first
-	Faults      []string // those of the first oracle first, each oracle's in the order of the matrix
-	Replay      string   // the command that shows the first oracle's violation, under the first fault
 }
 
 func (r result) shown() []campaign.ShownFlaw {
@@ -34,25 +38,22 @@ func (r result) worstFlaws(recipes []string) [][]recipeFlaw {
 		return cmp.Or(cmp.Compare(checker.OracleNamed(a.Oracle).Rank, checker.OracleNamed(b.Oracle).Rank),
 			cmp.Compare(slices.Index(faults, a.Fault), slices.Index(faults, b.Fault)))
 	})
-	by := map[string][]recipeFlaw{}
-	for _, x := range shown {
-		all := by[x.Lock]
-		i := slices.IndexFunc(all, func(f recipeFlaw) bool { return f.Cause == x.Cause && f.Kind == x.Kind })
-		if i < 0 {
-			i = len(all)
-			all = append(all, recipeFlaw{Lock: x.Lock, Cause: x.Cause, Kind: x.Kind, Replay: x.Replay})
+	byRecipe := map[string][]recipeFlaw{}
+	for _, g := range groupBy(shown, func(x campaign.ShownFlaw) recipeFlawKey { return recipeFlawKey{x.Lock, x.Cause, x.Kind} }) {
+		f := recipeFlaw{recipeFlawKey: g.Key, Replay: g.Items[0].Replay}
+		for _, x := range g.Items {
+			if !slices.Contains(f.Oracles, x.Oracle) {
+				f.Oracles = append(f.Oracles, x.Oracle)
+			}
+			if !slices.Contains(f.Faults, x.Fault) {
+				f.Faults = append(f.Faults, x.Fault)
+			}
 		}
-		if !slices.Contains(all[i].Oracles, x.Oracle) {
-			all[i].Oracles = append(all[i].Oracles, x.Oracle)
-		}
-		if !slices.Contains(all[i].Faults, x.Fault) {
-			all[i].Faults = append(all[i].Faults, x.Fault)
-		}
-		by[x.Lock] = all
+		byRecipe[f.Lock] = append(byRecipe[f.Lock], f)
 	}
 	var out [][]recipeFlaw
 	for _, recipe := range recipes {
-		if all := by[recipe]; len(all) > 0 {
+		if all := byRecipe[recipe]; len(all) > 0 {
 			slices.SortStableFunc(all, compareFlaws)
 			out = append(out, all)
 		}
@@ -91,32 +92,23 @@ func flawSection(recipes [][]recipeFlaw) boundedSection {
 			return fmt.Sprintf("\n%d more %s: [%s](%s#violations).\n", n, wording.Plural(n, "flaw"), HTMLFile, HTMLFile)
 		},
 	}
-	var of []int // the recipe's index, for each item
-	for turn, more := 0, true; more; turn++ {
-		more = false
-		for i, flaws := range recipes {
+	var of []string // the recipe of each item
+	for turn := 0; slices.ContainsFunc(recipes, func(flaws []recipeFlaw) bool { return turn < len(flaws) }); turn++ {
+		for _, flaws := range recipes {
 			if turn >= len(flaws) {
 				continue
 			}
-			more = true
 			text := flaws[turn].line()
 			if turn == 0 {
-				text = fmt.Sprintf("\n`%s`\n\n%s", flaws[turn].Lock, text)
+				text = fmt.Sprintf("\n`%s`\n\n%s", flaws[0].Lock, text)
 			}
-			s.Items = append(s.Items, boundedItem{Whole: text})
-			of = append(of, i)
+			s.Items, of = append(s.Items, boundedItem{Whole: text}), append(of, flaws[0].Lock)
 		}
 	}
-	s.Arrange = func(texts []string) []string {
-		var out []string
-		for i := range recipes {
-			for j, text := range texts {
-				if of[j] == i {
-					out = append(out, text)
-				}
-			}
-		}
-		return out
+	s.Arrange = func(kept []string) []string {
+		next := -1
+		groups := groupBy(kept, func(string) string { next++; return of[next] })
+		return texts(groups, func(g group[string, string]) string { return strings.Join(g.Items, "") })
 	}
 	return s
 }
