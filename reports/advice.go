@@ -86,14 +86,7 @@ func (r result) advise(recipe string, faults []string) advice {
 	}
 	a.Unstruck = a.Unstruck && !struck
 	a.Disagreed = slices.ContainsFunc(r.Trials, trial.Result.Disagreed)
-	all := brokenList{claims: claims, glossary: r.Glossary, faults: faults}
-	for _, c := range cells {
-		all.addCell(c)
-	}
-	for _, f := range known.Flaws {
-		all.addDeclared(f, cells)
-	}
-	sorted := all.sorted()
+	sorted := r.brokenIn(cells, known.Flaws, claims, faults)
 	for i, b := range sorted {
 		sorted[i].Undisturbed = b.Seen && slices.ContainsFunc(r.Trials, func(t trial.Result) bool {
 			return t.Spec.Lock == recipe && t.Spec.Fault == b.Faults[0] && len(t.Spec.Plan) == 0 && t.Violation()
@@ -169,82 +162,70 @@ func matters(claims history.Claims, oracle string, kind locks.Kind, forever bool
 	return true
 }
 
-// brokenList collects the broken assumptions of one recipe, one for each cause and kind.
-type brokenList struct {
-	claims   history.Claims
-	glossary glossary
-	faults   []string
-	all      []brokenAssumption
-}
-
-// addCell adds the flaws of a cell that matter (see matters). It skips a limit that a mix of faults
-// showed, because the limit may take several faults at once.
-func (l *brokenList) addCell(c campaign.Cell) {
-	for _, f := range c.Flaws {
-		if f.Kind == locks.Limit && l.glossary.fault(c.Fault).Mix || !matters(l.claims, f.Oracle, f.Kind, f.Forever) {
-			continue
-		}
-		l.add(brokenAssumption{Cause: checker.Cause(f.Cause), Kind: f.Kind, Faults: []string{c.Fault}, Seen: true, rank: checker.OracleNamed(f.Oracle).Rank})
-	}
-}
-
-// addDeclared adds a flaw that the recipe declares. It skips a limit that does not matter (see
-// matters), a limit that only a mix of faults shows, and a limit by renewal if the recipe does not
-// renew. It also skips a limit that need not show under any fault (locks.Flaw.Faults), if a trial
-// under a fault that may show it was decided.
-func (l *brokenList) addDeclared(f locks.Flaw, cells []campaign.Cell) {
-	cause := checker.Cause(f.Cause)
-	mix := func(fault string) bool { return l.glossary.fault(fault).Mix }
-	faults := slices.DeleteFunc(slices.Concat(f.Faults, f.Also), mix)
-	if f.Kind == locks.Limit {
-		must := slices.DeleteFunc(slices.Clone(f.Faults), mix)
-		tried := slices.ContainsFunc(cells, func(c campaign.Cell) bool { return c.Exercised > 0 && slices.Contains(faults, c.Fault) })
-		if tried && len(must) == 0 || len(faults) == 0 || !matters(l.claims, f.Oracle, f.Kind, false) || cause.OfRenewal() && !l.claims.Renews {
-			return
-		}
-	}
-	if len(faults) == 0 { // a bug that only several faults together show
-		faults = slices.Concat(f.Faults, f.Also)
-	}
-	l.add(brokenAssumption{Cause: cause, Kind: f.Kind, Faults: faults, rank: checker.OracleNamed(f.Oracle).Rank})
-}
-
-// add adds an assumption, or adds its faults to the same assumption. A declared assumption is
-// dropped if the same assumption was seen.
-func (l *brokenList) add(b brokenAssumption) {
-	i := slices.IndexFunc(l.all, func(x brokenAssumption) bool { return x.Cause == b.Cause && x.Kind == b.Kind })
-	switch {
-	case i < 0:
-		l.all = append(l.all, b)
-	case l.all[i].Seen == b.Seen:
-		x := &l.all[i]
-		x.rank = min(x.rank, b.rank)
-		for _, fault := range b.Faults {
-			if !slices.Contains(x.Faults, fault) {
-				x.Faults = append(x.Faults, fault)
+// brokenIn returns the broken assumptions, the gravest first: undeclared ones, then bugs, then limits. Among
+// equals, those that were seen come first; then those that broke under the earlier fault of the
+// matrix, because the most ordinary faults stand first there; then those with the more direct harm.
+// Only flaws that matter count (see matters), and no limit that a mix of faults showed, because it may take several
+// faults at once. A declared assumption is left out if the same assumption was seen.
+func (r result) brokenIn(cells []campaign.Cell, declared []locks.Flaw, claims history.Claims, faults []string) []brokenAssumption {
+	var found []brokenAssumption
+	for _, c := range cells {
+		for _, f := range c.Flaws {
+			if (f.Kind != locks.Limit || !r.Glossary.fault(c.Fault).Mix) && matters(claims, f.Oracle, f.Kind, f.Forever) {
+				found = append(found, brokenAssumption{Cause: checker.Cause(f.Cause), Kind: f.Kind, Faults: []string{c.Fault}, Seen: true, rank: checker.OracleNamed(f.Oracle).Rank})
 			}
 		}
 	}
-}
-
-// sorted returns the assumptions, the gravest first: undeclared ones, then bugs, then limits. Among
-// equals, those that were seen come first; then those that broke under the earlier fault of the
-// matrix, because the most ordinary faults stand first there; then those with the more direct harm.
-func (l *brokenList) sorted() []brokenAssumption {
+	for _, f := range declared {
+		if under := r.breaksUnder(f, claims, cells); len(under) > 0 {
+			found = append(found, brokenAssumption{Cause: checker.Cause(f.Cause), Kind: f.Kind, Faults: under, rank: checker.OracleNamed(f.Oracle).Rank})
+		}
+	}
+	type same struct {
+		cause checker.Cause
+		kind  locks.Kind
+	}
+	var all []brokenAssumption
+	for _, g := range groupBy(found, func(b brokenAssumption) same { return same{b.Cause, b.Kind} }) {
+		b := g.Items[0]
+		for _, x := range g.Items[1:] {
+			if x.Seen == b.Seen {
+				b.rank = min(b.rank, x.rank)
+				b.Faults = append(b.Faults, slices.DeleteFunc(slices.Clone(x.Faults), func(f string) bool { return slices.Contains(b.Faults, f) })...)
+			}
+		}
+		all = append(all, b)
+	}
 	kind := map[locks.Kind]int{"": 0, locks.Bug: 1, locks.Limit: 2}
 	seen := map[bool]int{true: 0, false: 1}
 	first := func(b brokenAssumption) int {
-		at := len(l.faults)
-		for _, f := range b.Faults {
-			if i := slices.Index(l.faults, f); i >= 0 {
-				at = min(at, i)
-			}
-		}
-		return at
+		return slices.IndexFunc(append(slices.Clone(faults), ""), func(f string) bool { return f == "" || slices.Contains(b.Faults, f) })
 	}
-	slices.SortStableFunc(l.all, func(a, b brokenAssumption) int {
+	slices.SortStableFunc(all, func(a, b brokenAssumption) int {
 		return cmp.Or(cmp.Compare(kind[a.Kind], kind[b.Kind]), cmp.Compare(seen[a.Seen], seen[b.Seen]), cmp.Compare(first(a), first(b)),
 			cmp.Compare(a.rank, b.rank), cmp.Compare(slices.Index(checker.Causes(), a.Cause), slices.Index(checker.Causes(), b.Cause)))
 	})
-	return l.all
+	return all
+}
+
+// breaksUnder returns the faults under which a flaw shows by the recipe's declaration; none for a limit that does not
+// matter (see matters), a limit that only a mix of faults shows, and a limit by renewal if the recipe does not
+// renew. There are none either for a limit that need not show under any fault (locks.Flaw.Faults), if a trial
+// under a fault that may show it was decided.
+func (r result) breaksUnder(f locks.Flaw, claims history.Claims, cells []campaign.Cell) []string {
+	mix := func(fault string) bool { return r.Glossary.fault(fault).Mix }
+	all := slices.Concat(f.Faults, f.Also)
+	faults := slices.DeleteFunc(slices.Clone(all), mix)
+	if f.Kind != locks.Limit {
+		if len(faults) == 0 { // only several faults together show it
+			return all
+		}
+		return faults
+	}
+	must := slices.DeleteFunc(slices.Clone(f.Faults), mix)
+	tried := slices.ContainsFunc(cells, func(c campaign.Cell) bool { return c.Exercised > 0 && slices.Contains(faults, c.Fault) })
+	if tried && len(must) == 0 || !matters(claims, f.Oracle, f.Kind, false) || checker.Cause(f.Cause).OfRenewal() && !claims.Renews {
+		return nil
+	}
+	return faults
 }
