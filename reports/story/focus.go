@@ -138,12 +138,12 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 		}
 	}
 	for _, s := range f.Spans {
-		if x.Blocks() && slices.Contains(f.LockKeys, s.Where()) && lasts(s, x) {
+		if x.Blocks() && slices.Contains(f.LockKeys, s.NodeKey) && lasts(s, x) {
 			all, from = append(all, s.Owner), min(from, s.From)
 		}
 	}
 	for _, v := range f.Events {
-		if v.At >= from && v.At <= to && v.Foreign() && slices.Contains(x.Clients, v.Owner) && slices.Contains(f.LockKeys, v.Where()) {
+		if v.At >= from && v.At <= to && v.Foreign() && slices.Contains(x.Clients, v.Owner) && slices.Contains(f.LockKeys, v.NodeKey) {
 			all = append(all, v.Client)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/keyspace"
 )
 
 // touches returns the steps of the first lost update by one of the finding's clients, with the
@@ -152,7 +152,7 @@ func (t *teller) inVainFrom() time.Duration {
 func (t *teller) blockingKeysFrom() (time.Duration, bool) {
 	blocked := map[string]time.Duration{} // the time of the first blocking key, by node
 	for _, s := range t.Spans {
-		if slices.Contains(t.Cast, s.Owner) && lasts(s, t.Finding) && slices.Contains(t.LockKeys, s.Where()) {
+		if slices.Contains(t.Cast, s.Owner) && lasts(s, t.Finding) && slices.Contains(t.LockKeys, s.NodeKey) {
 			if since, again := blocked[s.Node]; !again || s.From < since {
 				blocked[s.Node] = s.From
 			}
@@ -185,7 +185,7 @@ func (t *teller) leftKeys() []Step {
 			continue
 		}
 		for _, k := range op.Keys {
-			at := facts.Key{Node: op.Node, Name: k.Key}
+			at := keyspace.NodeKey{Node: op.Node, Key: k.Key}
 			if !slices.Contains(t.LockKeys, at) || t.Counts(at) {
 				continue
 			}

@@ -47,7 +47,7 @@ func (t *teller) concerns(x facts.Event) bool {
 	if x.Foreign() && x.At > t.lastCause() && !slices.Contains(t.Finding.Commands, x.Command) {
 		return false
 	}
-	return x.At >= t.Start && x.At <= t.Finding.To+time.Millisecond && slices.Contains(t.LockKeys, x.Where()) &&
+	return x.At >= t.Start && x.At <= t.Finding.To+time.Millisecond && slices.Contains(t.LockKeys, x.NodeKey) &&
 		(slices.Contains(t.Cast, x.Owner) || slices.Contains(t.Cast, x.Client) || x.Counter)
 }
 

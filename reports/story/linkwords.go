@@ -13,6 +13,25 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
 
+// linkTexts describe what faults did to links; the first that fits counts. {c} and {n} are clients and the nodes to
+// which they are linked, {what} the commands, {until} the end. one is for clients with the same nodes; without it, each
+// stands for every such group between before and after.
+var linkTexts = []linkText{
+	{history.Reset, "", "the connection between {c} and {n} broke", "connections broke: ", "of {c} to {n}", ""},
+	{history.Delayed, history.Downstream, "", "the network held up ", "what {n} answered to {c}", "{what}{until}"},
+	{history.Delayed, "", "", "the network held up ", "what {c} sent to {n}", "{what}{until}"},
+	{"", history.Both, "the network between {c} and {n} was cut{until}", "the network cut off ", "{c} from {n}", "{until}"},
+	{history.ReplyLost, history.Downstream, "", "replies were lost: ", "of {n} to {c}", "{what}"},
+	{"", history.Downstream, "", "", "no reply of {n} reached {c}", "{until}"},
+	{"", "", "", "", "nothing that {c} sent reached {n}", "{until}"},
+}
+
+type linkText struct {
+	effect                   history.FaultEffect // "" = any
+	direction                history.Direction   // "" = any
+	one, before, each, after string
+}
+
 // linkWords describes what a fault did to the traffic between clients and nodes.
 func (t *teller) linkWords(w facts.Window, until string) string {
 	what, groups := t.traffic(w), linkGroups(w.Links)
@@ -23,32 +42,18 @@ func (t *teller) linkWords(w facts.Window, until string) string {
 	if what != "" {
 		what = " (" + what + ")"
 	}
-	each := func(text func(g linkGroup) string) string {
-		var all []string
-		for _, g := range groups {
-			all = append(all, text(g))
-		}
-		return strings.Join(all, ", ")
+	i := slices.IndexFunc(linkTexts, func(x linkText) bool {
+		return (x.effect == "" || x.effect == w.Effect) && (x.direction == "" || x.direction == direction)
+	})
+	x := linkTexts[i]
+	text := x.one
+	if len(groups) > 1 || text == "" {
+		text = x.before + strings.Repeat(x.each+", ", len(groups)-1) + x.each + x.after
 	}
-	switch {
-	case w.Effect == history.Reset && len(groups) == 1:
-		return fmt.Sprintf("the connection between %s and %s broke", groups[0].clients, groups[0].nodes)
-	case w.Effect == history.Reset:
-		return "connections broke: " + each(func(g linkGroup) string { return "of " + g.clients + " to " + g.nodes })
-	case w.Effect == history.Delayed && direction == history.Downstream:
-		return "the network held up " + each(func(g linkGroup) string { return "what " + g.nodes + " answered to " + g.clients }) + what + until
-	case w.Effect == history.Delayed:
-		return "the network held up " + each(func(g linkGroup) string { return "what " + g.clients + " sent to " + g.nodes }) + what + until
-	case direction == history.Both && len(groups) == 1:
-		return fmt.Sprintf("the network between %s and %s was cut%s", groups[0].clients, groups[0].nodes, until)
-	case direction == history.Both:
-		return "the network cut off " + each(func(g linkGroup) string { return g.clients + " from " + g.nodes }) + until
-	case direction == history.Downstream && w.Effect == history.ReplyLost:
-		return "replies were lost: " + each(func(g linkGroup) string { return "of " + g.nodes + " to " + g.clients }) + what
-	case direction == history.Downstream:
-		return each(func(g linkGroup) string { return "no reply of " + g.nodes + " reached " + g.clients }) + until
+	for _, g := range groups {
+		text = strings.Replace(strings.Replace(text, "{c}", g.clients, 1), "{n}", g.nodes, 1)
 	}
-	return each(func(g linkGroup) string { return "nothing that " + g.clients + " sent reached " + g.nodes }) + until
+	return strings.NewReplacer("{what}", what, "{until}", until).Replace(text)
 }
 
 // effectAt returns when a fault had its effect. A lost reply is dated after its command ran,

@@ -208,7 +208,7 @@ func (t *teller) holdsInStory() []checker.Hold {
 func (t *teller) blockedFrom() time.Duration {
 	start := t.Finding.From
 	for _, s := range t.Spans {
-		if !slices.Contains(t.Cast, s.Owner) || !lasts(s, t.Finding) || !slices.Contains(t.LockKeys, s.Where()) {
+		if !slices.Contains(t.Cast, s.Owner) || !lasts(s, t.Finding) || !slices.Contains(t.LockKeys, s.NodeKey) {
 			continue
 		}
 		start = min(start, s.From)

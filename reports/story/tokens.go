@@ -176,7 +176,7 @@ func (t tokens) words(g grant) string {
 func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 	named := slices.Clone(f.Finding.Commands)
 	for _, v := range f.Events {
-		if v.Foreign() && v.At >= from && v.At <= f.Finding.To && slices.Contains(f.LockKeys, v.Where()) {
+		if v.Foreign() && v.At >= from && v.At <= f.Finding.To && slices.Contains(f.LockKeys, v.NodeKey) {
 			named = append(named, v.Command)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/keyspace"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 	"github.com/lockstorm/lockstorm/reports/story"
 )
@@ -253,7 +254,7 @@ func shades(wins []facts.Window, here func(facts.Window) bool) []shade {
 
 // nodeLanes shows the life of the keys, with one lane for each node and key.
 func nodeLanes(f titles) []lane {
-	index := map[facts.Key]int{}
+	index := map[keyspace.NodeKey]int{}
 	var lanes []lane
 	perNode := map[string]int{}
 	for _, n := range f.LockKeys {
@@ -263,7 +264,7 @@ func nodeLanes(f titles) []lane {
 		index[n] = len(lanes)
 		label := n.Node
 		if perNode[n.Node] > 1 {
-			label += " " + n.Name
+			label += " " + n.Key
 		}
 		if f.Counts(n) {
 			label += ", a counter"
@@ -271,7 +272,7 @@ func nodeLanes(f titles) []lane {
 		lanes = append(lanes, lane{Kind: nodeLane, Label: label, Node: n.Node, Shades: shades(f.Windows, func(w facts.Window) bool { return w.AimsAtNode(n.Node) })})
 	}
 	for _, s := range f.Spans {
-		i, ok := index[s.Where()]
+		i, ok := index[s.NodeKey]
 		if !ok {
 			continue
 		}
@@ -284,7 +285,7 @@ func nodeLanes(f titles) []lane {
 		lanes[i].Bars = append(lanes[i].Bars, b)
 	}
 	for _, x := range f.Events {
-		if i, ok := index[x.Where()]; ok && overlaps(x.At, x.At, f.From, f.To) {
+		if i, ok := index[x.NodeKey]; ok && overlaps(x.At, x.At, f.From, f.To) {
 			lanes[i].Marks = append(lanes[i].Marks, keyMark(x, f))
 		}
 	}

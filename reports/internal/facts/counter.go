@@ -12,13 +12,13 @@ import (
 //
 // A counter is a string that never had a TTL and that no command removed. An acquire that was
 // granted a fencing token wrote the token to the counter, and also changed another key.
-func fenceCounters(e history.Evidence, pairs []history.Pair, keys *keyspace.Keys) map[Key]bool {
+func fenceCounters(e history.Evidence, pairs []history.Pair, keys *keyspace.Keys) map[keyspace.NodeKey]bool {
 	fences := fencesOf(pairs)
-	counts, other := map[Key]bool{}, map[Key]bool{}
-	touched := map[int]map[Key]bool{} // the keys that an operation changed, by its invocation
+	counts, other := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
+	touched := map[int]map[keyspace.NodeKey]bool{} // the keys that an operation changed, by its invocation
 	for _, s := range keys.Steps {
 		c := e.Keys[s.Change]
-		at := Key{Node: c.Node, Name: string(c.Key)}
+		at := keyspace.NodeKey{Node: c.Node, Key: string(c.Key)}
 		if c.By == history.ByCommand && c.After == nil || c.After != nil && (c.After.Type != "string" || c.After.Expires > 0) {
 			other[at] = true
 		}
@@ -27,7 +27,7 @@ func fenceCounters(e history.Evidence, pairs []history.Pair, keys *keyspace.Keys
 		}
 		op := e.Commands[s.Cmd].Op
 		if touched[op] == nil {
-			touched[op] = map[Key]bool{}
+			touched[op] = map[keyspace.NodeKey]bool{}
 		}
 		touched[op][at] = true
 		if fence, ok := fences[op]; ok && string(c.After.Value) == strconv.FormatInt(fence, 10) {

@@ -11,9 +11,8 @@ import (
 
 // Event is one event in the life of a key on a node.
 type Event struct {
-	At     time.Duration
-	Node   string
-	Key    string
+	At time.Duration
+	keyspace.NodeKey
 	Client int // the command's sender; history.NoClient if there was no command
 	Kind   Kind
 	TTL    time.Duration // the key's TTL after the event; 0 = none
@@ -44,11 +43,11 @@ const (
 
 // Span is a time during which a key on a node carried one client's grant.
 type Span struct {
-	Node, Key string
-	Owner     int
-	From, To  time.Duration
-	End       Kind // how the span ended; "" = not before the trial's end; Set = the next grant replaced it
-	Forever   bool // the key had no TTL when the span ended
+	keyspace.NodeKey
+	Owner    int
+	From, To time.Duration
+	End      Kind // how the span ended; "" = not before the trial's end; Set = the next grant replaced it
+	Forever  bool // the key had no TTL when the span ended
 }
 
 // keyLife returns the events of all keys on all nodes, and the spans during which the keys
@@ -58,7 +57,7 @@ func keyLife(e history.Evidence, pairs []history.Pair, keys *keyspace.Keys) ([]E
 	counters := fenceCounters(e, pairs, keys)
 	for _, s := range keys.Steps {
 		if x, ok := eventOf(e, s); ok {
-			if x.Counter = counters[x.Where()]; x.Counter {
+			if x.Counter = counters[x.NodeKey]; x.Counter {
 				x.Owner = history.NoClient
 			} else {
 				x.Owner = affectedOwner(keys, s, x)
@@ -75,7 +74,7 @@ func keyLife(e history.Evidence, pairs []history.Pair, keys *keyspace.Keys) ([]E
 // eventOf returns the event of one change; false if the change is too minor to report.
 func eventOf(e history.Evidence, s keyspace.Step) (Event, bool) {
 	c := e.Keys[s.Change]
-	x := Event{At: s.At.Hi, Node: c.Node, Key: string(c.Key), Client: history.NoClient, Owner: ownerOf(s.Owner), Command: -1}
+	x := Event{At: s.At.Hi, NodeKey: keyspace.NodeKey{Node: c.Node, Key: string(c.Key)}, Client: history.NoClient, Owner: ownerOf(s.Owner), Command: -1}
 	if s.Cmd >= 0 {
 		x.Client, x.Command = e.Commands[s.Cmd].Client, e.Commands[s.Cmd].Index
 	}
@@ -143,10 +142,10 @@ func kindOf(c history.KeyChange, s keyspace.Step) Kind {
 // spansOf returns the spans during which each key carried one client's grant. If several grants
 // overlap, the latest one counts. A client that joined other clients in a counter of holders has no
 // span (keyspace.Grant.JoinedOthers). Counters of fencing tokens have no spans.
-func spansOf(keys *keyspace.Keys, counters map[Key]bool, end time.Duration) []Span {
-	byKey := map[Key][]*keyspace.Grant{}
+func spansOf(keys *keyspace.Keys, counters map[keyspace.NodeKey]bool, end time.Duration) []Span {
+	byKey := map[keyspace.NodeKey][]*keyspace.Grant{}
 	for _, g := range keys.Grants {
-		n := Key{Node: g.Node, Name: g.Key}
+		n := g.NodeKey()
 		if g.Client >= 0 && !g.JoinedOthers && !counters[n] {
 			byKey[n] = append(byKey[n], g)
 		}
@@ -186,7 +185,7 @@ var endKinds = map[keyspace.How]Kind{
 
 // carried returns the spans of key n. While several grants last, the key carries the latest of
 // them. end is the end of the trial.
-func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) {
+func carried(n keyspace.NodeKey, grants []*keyspace.Grant, end time.Duration) (spans []Span) {
 	var all []stretch
 	var cuts []time.Duration
 	for _, g := range grants {
@@ -206,7 +205,7 @@ func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) 
 		if top == nil {
 			continue
 		}
-		next := Span{Node: n.Node, Key: n.Name, Owner: top.Client, From: from, To: to, End: Set, Forever: !top.TermAt(to).Mortal}
+		next := Span{NodeKey: n, Owner: top.Client, From: from, To: to, End: Set, Forever: !top.TermAt(to).Mortal}
 		if to == top.to {
 			next.End = top.end
 		}
@@ -218,12 +217,3 @@ func carried(n Key, grants []*keyspace.Grant, end time.Duration) (spans []Span) 
 	}
 	return spans
 }
-
-// Key identifies a key on a node.
-type Key struct{ Node, Name string }
-
-// Where returns the key that the event changed.
-func (x Event) Where() Key { return Key{Node: x.Node, Name: x.Key} }
-
-// Where returns the key that the span is about.
-func (s Span) Where() Key { return Key{Node: s.Node, Name: s.Key} }

@@ -31,7 +31,7 @@ func redateLosses(ops []history.Op, events []Event, spans []Span) (more []Event)
 		}
 		if at, ok := gone[s.Node]; ok && s.From < at && at < s.To {
 			s.To, s.End = at, Lost
-			more = append(more, Event{At: at, Node: s.Node, Key: s.Key, Client: history.NoClient, Kind: Lost, Owner: s.Owner, Command: -1})
+			more = append(more, Event{At: at, NodeKey: s.NodeKey, Client: history.NoClient, Kind: Lost, Owner: s.Owner, Command: -1})
 		}
 	}
 	return more

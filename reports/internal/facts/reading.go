@@ -20,7 +20,7 @@ type Reading struct {
 	Events   []Event
 	Spans    []Span
 	// LockKeys are the keys of the lock that the finding is about.
-	LockKeys []Key
+	LockKeys []keyspace.NodeKey
 	Windows  []Window
 }
 
@@ -53,31 +53,31 @@ func (r Reading) Pair(index int) (history.Pair, bool) {
 }
 
 // Counts reports whether the key is a counter of fencing tokens.
-func (r Reading) Counts(k Key) bool {
-	return slices.ContainsFunc(r.Events, func(x Event) bool { return x.Counter && x.Where() == k })
+func (r Reading) Counts(k keyspace.NodeKey) bool {
+	return slices.ContainsFunc(r.Events, func(x Event) bool { return x.Counter && x.NodeKey == k })
 }
 
 // keysOf returns the keys that operations on the lock changed. If they changed none, it returns
 // all keys that carried a client's grant.
-func keysOf(lock string, e history.Evidence, spans []Span, events []Event) []Key {
+func keysOf(lock string, e history.Evidence, spans []Span, events []Event) []keyspace.NodeKey {
 	lockOf := map[int]string{}
 	for _, op := range e.Ops {
 		lockOf[op.Index] = op.Lock
 	}
-	mine, all := map[Key]bool{}, map[Key]bool{}
+	mine, all := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
 	for _, s := range spans {
-		all[s.Where()] = true
+		all[s.NodeKey] = true
 	}
 	for _, x := range events {
 		c, ok := CommandAt(e.Commands, x.Command)
 		if ok && c.Op >= 0 && lockOf[c.Op] == lock {
-			mine[x.Where()] = true
+			mine[x.NodeKey] = true
 		}
 	}
 	if len(mine) == 0 {
 		mine = all
 	}
-	return slices.SortedFunc(maps.Keys(mine), func(a, b Key) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Name, b.Name))
+	return slices.SortedFunc(maps.Keys(mine), func(a, b keyspace.NodeKey) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Key, b.Key))
 	})
 }
