@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockstorm/lockstorm/checker/progress"
@@ -240,17 +241,7 @@ func gist(cells map[plots.CellKey][]trial.Result, recipe string, faults []string
 
 // joinWords joins the non-empty words.
 func joinWords(with string, words ...string) string {
-	var out string
-	for _, w := range words {
-		switch {
-		case w == "":
-		case out == "":
-			out = w
-		default:
-			out += with + w
-		}
-	}
-	return out
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), with)
 }
 
 // Cost returns one line about the lock's commands in one trial, and about the keys that acquire

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -180,7 +181,7 @@ func (r result) undeclaredSection(v view) boundedSection {
 		line += "\n"
 		x := boundedItem{Whole: line, Short: line}
 		if d, ok := r.storyOfUndeclared(u); ok {
-			x.Whole += "\n" + indent(d.Story.Markdown()) + "\n"
+			x.Whole += "\n" + indented(d.Story.Markdown()) + "\n"
 		}
 		s.Items = append(s.Items, x)
 	}
@@ -205,15 +206,12 @@ func (r result) storyOfUndeclared(u campaign.Discrepancy) (detail, bool) {
 	return detail{}, false
 }
 
-// indent indents a text so that it belongs to a list item.
-func indent(text string) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i, l := range lines {
-		if l != "" {
-			lines[i] = "  " + l
-		}
-	}
-	return strings.Join(lines, "\n") + "\n"
+// lineStart matches the beginning of a line that is not empty.
+var lineStart = regexp.MustCompile(`(?m)^.`)
+
+// indented indents a text so that it belongs to a list item.
+func indented(text string) string {
+	return lineStart.ReplaceAllString(strings.TrimRight(text, "\n"), "  $0") + "\n"
 }
 
 func isOrAre(n int) string {

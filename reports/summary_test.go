@@ -104,7 +104,7 @@ func TestSummaryTellsWhatIsNotDeclaredWhole(t *testing.T) {
 	f := r.Details[c.Dir].Told
 	r.Matrix.Unexpected = []campaign.Discrepancy{{Lock: c.Lock, Fault: c.Fault, Oracle: f.Oracle, Cause: f.Cause, Dir: c.Dir}}
 	text := string(summaryReport(r))
-	if want := indent(r.Details[c.Dir].Story.Markdown()); !strings.Contains(text, want) {
+	if want := indented(r.Details[c.Dir].Story.Markdown()); !strings.Contains(text, want) {
 		t.Errorf("got\n%s\nwant the story\n%s", text, want)
 	}
 	if undeclared, flaws := strings.Index(text, "## Not declared"), strings.Index(text, "## The worst flaws"); undeclared < 0 || flaws < undeclared {

@@ -173,7 +173,6 @@ type flawView struct {
 }
 
 func newView(r result, drawn []plots.Plot) view {
-	r.Matrix.Cells = withReasons(r.Matrix.Cells, r.Trials)
 	recipes, faults := plots.CellAxes(r.Matrix)
 	v := view{
 		Command: r.Matrix.Command, Store: r.Matrix.Store, Project: projectWords(r.Info.Versions),
@@ -275,28 +274,6 @@ func failures(trials []trial.Result) []fact {
 	var out []fact
 	for _, t := range trials {
 		out = append(out, fact{fmt.Sprintf("%s under %s, %s, %s", t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title()), wording.FirstLine(t.Err)})
-	}
-	return out
-}
-
-// withReasons fills in the reason of each unknown cell that has none: the reason of the first
-// oracle that could not decide.
-func withReasons(cells []campaign.Cell, trials []trial.Result) []campaign.Cell {
-	out := slices.Clone(cells)
-	for i, c := range out {
-		if c.Verdict != trial.Unknown || c.Why != "" {
-			continue
-		}
-		for _, t := range trials {
-			if t.Spec.Lock != c.Lock || t.Spec.Fault != c.Fault {
-				continue
-			}
-			for _, v := range t.Verdicts {
-				if v.Result == checker.Unknown && out[i].Why == "" {
-					out[i].Why = v.Oracle + ": " + v.Why
-				}
-			}
-		}
 	}
 	return out
 }
