@@ -4,7 +4,6 @@ GO       ?= go
 BIN      := bin/lockstorm
 # A shim that makes a node's clock jump. It is preloaded into redis-server; it is written in C,
 # for Linux.
-SHIM     := bin/lockstorm-clockshim.so
 STORE    ?= store
 # More flags for lockstorm run, such as: make run RUN='--locks set-nx-px --faults failover'
 RUN      ?=
@@ -28,11 +27,9 @@ setup: ## make sure that a redis-server of 6.2 or later is there, and the client
 browser: ## make sure that a Chromium is there, for the tests of report.html; install it if not
 	@./scripts/ensure-chromium
 
-build: ## build bin/lockstorm, and its clock shim where there is a C compiler
+build: ## build bin/lockstorm
 	@[ -e $(BIN) ] || echo "building $(BIN); the first build compiles its libraries too, which takes one to two minutes on two cores"
 	$(GO) build -o $(BIN) ./cmd/lockstorm
-	@cc -O2 -shared -fPIC -nostdlib -o $(SHIM) testbed/clockshim/shim/clockshim.c || \
-		{ rm -f $(SHIM); echo "no clock shim: on real Redis the fault node-clock is not supported"; }
 
 lint: ## gofmt, go vet and staticcheck
 	@files=$$(git ls-files '*.go') && unformatted=$$(gofmt -l $$files) || exit 1; \

@@ -1,16 +1,14 @@
 // Package clockshim gives other programs a wall clock that can jump while they run: the machine's
-// clock plus an offset. The programs preload a library, which "make build" builds if there is a C
-// compiler. Monotonic clocks and timeouts do not change.
+// clock plus an offset. The programs preload a library in C. Monotonic clocks and timeouts do not change.
+// Build also serves other libraries of this kind.
 package clockshim
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,50 +17,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PathVariable is the environment variable that holds the library's path. If it is unset, the
-// library must be in the directory of this program.
+// PathVariable is the environment variable that holds the path of a built library. If it is unset, Find
+// builds the library.
 const PathVariable = "LOCKSTORM_CLOCK_SHIM"
-
-// FileName is the library's file name in the program's directory.
-const FileName = "lockstorm-clockshim.so"
 
 // offsetVariable is the environment variable that tells the library which file holds the offset.
 const offsetVariable = "LOCKSTORM_CLOCK_OFFSET"
 
-// Source is the library's source in C. The build command is
-//
-//	cc -O2 -shared -fPIC -nostdlib -o lockstorm-clockshim.so clockshim.c
-//
-// The built library works in programs with any C library.
-//
-//go:embed shim/clockshim.c
-var Source []byte
+var (
+	//go:embed shim/clockshim.c
+	source []byte
+	// Calls is the source in C of the calls that read the clock by clock_gettime.
+	//
+	//go:embed shim/calls.c
+	Calls []byte
+)
 
-// Find returns the library's absolute path: the path in $LOCKSTORM_CLOCK_SHIM, else the path
-// beside this program. The error says in one line how to get the library.
+// Find returns the library's absolute path: the path in $LOCKSTORM_CLOCK_SHIM, else that of Build. The library
+// works in programs with any C library. The error says in one line how to get the library.
 func Find() (path string, err error) {
-	if runtime.GOOS != "linux" {
-		return "", errors.New("a node's clock is set by a library that needs Linux")
+	path = os.Getenv(PathVariable)
+	if path == "" {
+		if path, err = Build("clockshim", slices.Concat(source, Calls), "-nostdlib"); err != nil {
+			return "", fmt.Errorf("the clock of a node: %w; or set the path of a library that was built elsewhere in $%s", err, PathVariable)
+		}
+		return path, nil
 	}
-	if path = os.Getenv(PathVariable); path != "" {
-		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("$%s: %w", PathVariable, err)
-		}
-	} else {
-		self, err := os.Executable()
-		if err != nil {
-			return "", fmt.Errorf("find the program's directory: %w", err)
-		}
-		path = filepath.Join(filepath.Dir(self), FileName)
-		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("no %s in the program's folder: build it with make build, which needs a C compiler, or set its path in $%s", FileName, PathVariable)
-		}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("$%s: %w", PathVariable, err)
 	}
-	if path, err = filepath.Abs(path); err != nil {
+	if path, err = filepath.Abs(path); err == nil {
+		err = preloadable(path)
+	}
+	if err != nil {
 		return "", fmt.Errorf("clock shim: %w", err)
-	}
-	if strings.ContainsAny(path, " :") { // these separate entries of LD_PRELOAD
-		return "", fmt.Errorf("clock shim %s: a library with a blank or a colon in its path cannot be preloaded", path)
 	}
 	return path, nil
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/testbed/clockshim"
-	"github.com/lockstorm/lockstorm/testbed/clockshim/clockshimtest"
 )
 
 // clocks is a C program. For each character that it reads, it prints the wall clock, read in the
@@ -40,8 +39,18 @@ int main(void) {
 }
 `
 
+// built returns the library's path.
+func built(t *testing.T) string {
+	t.Helper()
+	shim, err := clockshim.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shim
+}
+
 func TestEveryLookAtTheWallClockSeesTheJumpAndNoOther(t *testing.T) {
-	shim := clockshimtest.Build(t)
+	shim := built(t)
 	clock, err := clockshim.New(filepath.Join(t.TempDir(), "clock"))
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +132,7 @@ func start(t *testing.T, shim, clock string) (look func() [5]int64) {
 // TestAProgramWithoutItsClockEnds checks that a program ends at once if the file of its clock is
 // missing or too short. Otherwise the program would use another clock.
 func TestAProgramWithoutItsClockEnds(t *testing.T) {
-	shim := clockshimtest.Build(t)
+	shim := built(t)
 	short := filepath.Join(t.TempDir(), "short")
 	if err := os.WriteFile(short, []byte("1234567"), 0o600); err != nil {
 		t.Fatal(err)
@@ -149,13 +158,17 @@ func TestTheLibraryIsFoundOrItIsSaidHowToGetIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, c := range []struct{ variable, want, err string }{
-		{library, library, ""},
-		{blank, "", "cannot be preloaded"},
-		{filepath.Join(dir, "none"), "", "no such file"},
-		{"", "", "make build"},
+	for _, c := range []struct{ variable, cache, want, err string }{
+		{library, "", library, ""},
+		{blank, "", "", "cannot be preloaded"},
+		{filepath.Join(dir, "none"), "", "", "no such file"},
+		{"", filepath.Join(dir, "no:where"), "", "cannot be preloaded"},
+		{"", filepath.Join(library, "no"), "", "a cache directory is needed"},
+		{"", dir, "", "a C compiler (cc) is needed"},
 	} {
 		t.Setenv(clockshim.PathVariable, c.variable)
+		t.Setenv("XDG_CACHE_HOME", c.cache)
+		t.Setenv("PATH", dir)
 		got, err := clockshim.Find()
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%q: got %q, %v, want %q, %q", c.variable, got, err, c.want, c.err)

@@ -10,17 +10,10 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/testbed/clockshim"
-	"github.com/lockstorm/lockstorm/testbed/clockshim/clockshimtest"
 )
 
 func TestANodesClockIsItsOwn(t *testing.T) {
 	needEngine(t)
-	shim, err := clockshimtest.Make(t)
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Setenv(clockshim.PathVariable, shim)
 	o := options()
 	o.Prepare = true
 	tb, err := New(t.Context(), o)

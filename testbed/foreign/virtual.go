@@ -5,12 +5,14 @@ package foreign
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed/clockshim"
 )
 
 // Kinds of the library's requests. Each begins with a head of four int64: kind, descriptor, argument and
@@ -38,6 +41,19 @@ const (
 
 // requestLimit is the maximum number of bytes of a request.
 const requestLimit = 64 << 20
+
+// The library's source: clocks and requests, then sockets.
+var (
+	//go:embed shim/virtualtime.c
+	clocksSource []byte
+	//go:embed shim/sockets.c
+	socketsSource []byte
+)
+
+// library returns the path of the preloaded library.
+var library = sync.OnceValues(func() (string, error) {
+	return clockshim.Build("virtualtime", slices.Concat(clocksSource, clockshim.Calls, socketsSource), "-ldl")
+})
 
 // driver serves the requests of one child in virtual time.
 type driver struct {
@@ -79,7 +95,7 @@ type wire struct {
 func startVirtual(c *locks.Client, argv []string) (*process, error) {
 	shim, err := library()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("virtual time for programs in other languages: %w; real time works: use --testbed process", err)
 	}
 	p := newProcess(argv)
 	d := &driver{c: c, p: p, conns: map[int64]*wire{}, wake: make(chan struct{}, 1), epoch: time.Now()}

@@ -9,8 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/testbed/clockshim"
-	"github.com/lockstorm/lockstorm/testbed/clockshim/clockshimtest"
 )
 
 // befalls are trials, by name, in which keys change without a command.
@@ -88,15 +86,6 @@ func restart(ctx context.Context, e testbed.Env) error {
 // for changes that no command makes: expiry, eviction, restart, promotion, a jump of the clock.
 func TestTheTapSeesWhatBefallsNodes(t *testing.T) {
 	for name, tr := range befalls {
-		t.Run(name, func(t *testing.T) {
-			if name == "clock" {
-				shim, err := clockshimtest.Make(t)
-				if err != nil {
-					t.Skipf("no clock shim: %v", err)
-				}
-				t.Setenv(clockshim.PathVariable, shim)
-			}
-			compare(t, tr)
-		})
+		t.Run(name, func(t *testing.T) { compare(t, tr) })
 	}
 }

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,13 +13,11 @@ import (
 
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/clockshim"
-	"github.com/lockstorm/lockstorm/testbed/clockshim/clockshimtest"
 )
 
 // TestANodesClockIsItsOwn checks that a jump of a node's clock holds for the next command, on that
 // node only, and also after a restart.
 func TestANodesClockIsItsOwn(t *testing.T) {
-	t.Setenv(clockshim.PathVariable, clockshimtest.Build(t))
 	const life, jump = 30 * time.Second, time.Minute
 	setup := testbed.Setup{Topology: testbed.Independent, Nodes: 2}
 	err := run(t, setup, func(ctx context.Context, e testbed.Env) error {
@@ -82,52 +79,24 @@ func survivesRestart(ctx context.Context, t *testing.T, e testbed.Env, n0 *redis
 }
 
 func TestWithoutAShimTheTestbedSaysWhatItLacks(t *testing.T) {
-	if os.Getenv(aloneVariable) == "" {
-		runAlone(t)
-		return
-	}
-	for name, path := range map[string]string{
-		"none":    "",
-		"missing": filepath.Join(t.TempDir(), "none.so"),
+	for name, without := range map[string]func(*testing.T){
+		"no compiler": func(t *testing.T) { t.Setenv("XDG_CACHE_HOME", t.TempDir()); t.Setenv("PATH", t.TempDir()) },
+		"missing":     func(t *testing.T) { t.Setenv(clockshim.PathVariable, filepath.Join(t.TempDir(), "none.so")) },
 	} {
-		t.Setenv(clockshim.PathVariable, path)
 		tb, err := New(Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains(tb.Capabilities(), testbed.CanNodeClocks) {
-			t.Errorf("%s: it says that it has node-clocks", name)
-		}
-		why := tb.Lacks()[testbed.CanNodeClocks]
-		if !strings.Contains(why, clockshim.PathVariable) || strings.Contains(why, "\n") {
-			t.Errorf("%s: got %q, want one line that names $%s", name, why, clockshim.PathVariable)
-		}
-	}
-}
-
-// aloneVariable tells the test binary that no clock shim is in its directory.
-const aloneVariable = "LOCKSTORM_TEST_ALONE"
-
-// runAlone runs the same test in a copy of the test binary, in a directory without a clock shim.
-func runAlone(t *testing.T) {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied := filepath.Join(t.TempDir(), "alone.test")
-	if err := os.WriteFile(copied, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	alone := exec.CommandContext(t.Context(), copied, "-test.run=^"+t.Name()+"$", "-test.v")
-	alone.Env = append(os.Environ(), aloneVariable+"=1")
-	out, err := alone.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Fatalf("beside nothing: %v\n%s", err, out)
+		t.Run(name, func(t *testing.T) {
+			without(t)
+			if slices.Contains(tb.Capabilities(), testbed.CanNodeClocks) {
+				t.Error("it says that it has node-clocks")
+			}
+			why := tb.Lacks()[testbed.CanNodeClocks]
+			if !strings.Contains(why, clockshim.PathVariable) || strings.Contains(why, "\n") {
+				t.Errorf("got %q, want one line that names $%s", why, clockshim.PathVariable)
+			}
+		})
 	}
 }
 

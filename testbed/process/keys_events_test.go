@@ -13,8 +13,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/testbed/clockshim"
-	"github.com/lockstorm/lockstorm/testbed/clockshim/clockshimtest"
 )
 
 func TestARestartShowsWhatWasKept(t *testing.T) {
@@ -88,11 +86,6 @@ func TestEvictionIsToldFromExpiry(t *testing.T) {
 }
 
 func TestAClockThatIsSetMovesTheEndsOfLives(t *testing.T) {
-	shim, err := clockshimtest.Make(t)
-	if err != nil {
-		t.Skipf("no clock shim: %v", err)
-	}
-	t.Setenv(clockshim.PathVariable, shim)
 	w := watch(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env, w *watched) error {
 		r, clocks := first(e), e.(testbed.NodeClocks)
 		err := errors.Join(r.Set(ctx, "k", "v", time.Hour).Err(), r.Set(ctx, "for-ever", "v", 0).Err())

@@ -150,20 +150,6 @@ int clock_gettime(clockid_t c, struct timespec *t) {
 	t->tv_nsec = at % SECOND;
 	return 0;
 }
-int gettimeofday(struct timeval *restrict t, void *restrict zone) {
-	struct timespec s;
-	clock_gettime(CLOCK_REALTIME, &s);
-	t->tv_sec = s.tv_sec;
-	t->tv_usec = s.tv_nsec / 1000;
-	return 0;
-}
-time_t time(time_t *t) {
-	struct timespec s;
-	clock_gettime(CLOCK_REALTIME, &s);
-	if (t)
-		*t = s.tv_sec;
-	return s.tv_sec;
-}
 int clock_nanosleep(clockid_t c, int flags, const struct timespec *t, struct timespec *left) {
 	if (!virtual())
 		return real(SYS_clock_nanosleep, c, flags, t, left) < 0 ? errno : 0;
