@@ -115,18 +115,20 @@ func TestAReleasedRenewalKeepsItsThreadWhileItSleeps(t *testing.T) {
 }
 
 func TestReleasingOneLockEndsTheRenewalOfAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newVirtualNode()
-		all := keyed(t, "reentrant-renewal", virtualClient(t, n), 2)
-		lease := acquire(t, all[0])
-		acquire(t, all[1])
-		time.Sleep(500 * time.Millisecond)
-		if err := all[0].Unlock(t.Context(), lease); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		checkRenewals(t, n, "k2", 0)
-	})
+	for _, recipe := range []string{"reentrant-renewal", "set-nx-ex-bounded-renewal"} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newVirtualNode()
+			all := keyed(t, recipe, virtualClient(t, n), 2)
+			lease := acquire(t, all[0])
+			acquire(t, all[1])
+			time.Sleep(500 * time.Millisecond)
+			if err := all[0].Unlock(t.Context(), lease); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			checkRenewals(t, n, "k2", 0)
+		})
+	}
 }
 
 func TestASlowCallForOneKeyHoldsUpTheCallsForAllOthers(t *testing.T) {

@@ -3,7 +3,6 @@ package locks
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -13,43 +12,16 @@ func TestRWHashOwnersOnTheWire(t *testing.T) {
 	loadScripts(t, c, ownersEnter, ownersLeave)
 	read, write := rw(t, "rw-hash-owners", c)
 	var lease Lease
-	lock := func(l Lock) func() error {
-		return func() (err error) { lease, err = l.TryLock(t.Context()); return err }
-	}
-	unlock := func(l Lock) func() error { return func() error { return l.Unlock(t.Context(), lease) } }
 	const look = ", lua TIME, lua HGETALL k"
-	steps := []struct {
-		name string
-		do   func() error
-		want string
-		err  error
-	}{
-		{"read", lock(read), "EVALSHA owners-enter 1 k read $token 1500" + look + ", lua HSET k $token $until:$token, lua PEXPIRE k 1500", nil},
-		{"leave read", unlock(read), "EVALSHA owners-leave 1 k read $token, lua HGET k $token, lua HDEL k $token", nil},
-		{"leave read again", unlock(read), "EVALSHA owners-leave 1 k read $token, lua HGET k $token", ErrNotHeld},
-		{"write", lock(write), "EVALSHA owners-enter 1 k write $token 1500" + look + ", lua HSET k write $until:$token, lua PEXPIRE k 1500", nil},
-		{"leave write", unlock(write), "EVALSHA owners-leave 1 k write $token, lua HGET k write, lua HDEL k write", nil},
-		{"read again", lock(read), "EVALSHA owners-enter 1 k read $token 1500" + look + ", lua HSET k $token $until:$token, lua PEXPIRE k 1500", nil},
-		{"write, kept out by the reader", lock(write), "EVALSHA owners-enter 1 k write $token 1500" + look, ErrBusy},
-	}
-	for _, s := range steps {
-		var err error
-		commands := seen(t, func() { err = s.do() })
-		for _, args := range commands {
-			if args[len(args)-2] == "write" || len(args) == 5 && args[1] == "HSET" {
-				if _, token, ok := strings.Cut(args[len(args)-1], ":"); ok {
-					args[len(args)-1] = "$until:" + token
-				}
-			}
-		}
-		want := strings.ReplaceAll(s.want, "$token", lease.Token)
-		if got := strings.Join(wire(commands), ", "); got != want {
-			t.Errorf("%s: the node saw\n%s, want\n%s", s.name, got, want)
-		}
-		if !errors.Is(err, s.err) {
-			t.Errorf("%s: got %v, want %v", s.name, err, s.err)
-		}
-	}
+	play(t, []step{
+		{"read", try(t, read, &lease), "EVALSHA owners-enter 1 k read $token 1500" + look + ", lua HSET k $token $until:$token, lua PEXPIRE k 1500", nil},
+		{"leave read", release(t, read, &lease), "EVALSHA owners-leave 1 k read $token, lua HGET k $token, lua HDEL k $token", nil},
+		{"leave read again", release(t, read, &lease), "EVALSHA owners-leave 1 k read $token, lua HGET k $token", ErrNotHeld},
+		{"write", try(t, write, &lease), "EVALSHA owners-enter 1 k write $token 1500" + look + ", lua HSET k write $until:$token, lua PEXPIRE k 1500", nil},
+		{"leave write", release(t, write, &lease), "EVALSHA owners-leave 1 k write $token, lua HGET k write, lua HDEL k write", nil},
+		{"read again", try(t, read, nil), "EVALSHA owners-enter 1 k read $token 1500" + look + ", lua HSET k $token $until:$token, lua PEXPIRE k 1500", nil},
+		{"write, kept out by the reader", try(t, write, nil), "EVALSHA owners-enter 1 k write $token 1500" + look, ErrBusy},
+	})
 }
 
 func TestNoReadersReleaseLetsAWriterInBesideAnother(t *testing.T) {

@@ -3,7 +3,6 @@ package locks
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -20,34 +19,20 @@ func TestRWHashOnTheWire(t *testing.T) {
 	loadScripts(t, c, hashRead, hashWrite, hashForget)
 	read, write := rw(t, "rw-hash", c) // the lease is 1.5 s: a read lives 1.5 s, a write 4.5 s, the key 15 s
 	lease := Lease{Token: "1000000"}
-	steps := []struct {
-		name string
-		do   func() error
-		want string
-		err  error
-	}{
-		{"read", try(t, read), "EVALSHA hash-read 1 k 1000000 4500 15000, lua HGET k write, lua HSET k read 1000000, lua PEXPIRE k 15000", nil},
-		{"write, kept out by the reader", try(t, write),
+	play(t, []step{
+		{"read", try(t, read, nil), "EVALSHA hash-read 1 k 1000000 4500 15000, lua HGET k write, lua HSET k read 1000000, lua PEXPIRE k 15000", nil},
+		{"write, kept out by the reader", try(t, write, nil),
 			"EVALSHA hash-write 1 k 1000000 4500 15000 1500, lua HGET k write, lua HGET k read", ErrBusy},
-		{"leave read", func() error { return read.Unlock(t.Context(), lease) },
+		{"leave read", release(t, read, &lease),
 			"EVALSHA hash-forget 1 k read 1000000, lua HGET k read, lua HDEL k read", nil},
-		{"leave read again: nobody is told", func() error { return read.Unlock(t.Context(), lease) },
+		{"leave read again: nobody is told", release(t, read, &lease),
 			"EVALSHA hash-forget 1 k read 1000000, lua HGET k read", nil},
-		{"write", try(t, write),
+		{"write", try(t, write, nil),
 			"EVALSHA hash-write 1 k 1000000 4500 15000 1500, lua HGET k write, lua HGET k read, lua HSET k write 1000000, lua PEXPIRE k 15000", nil},
-		{"read, kept out by the writer", try(t, read), "EVALSHA hash-read 1 k 1000000 4500 15000, lua HGET k write", ErrBusy},
-		{"leave write", func() error { return write.Unlock(t.Context(), lease) },
+		{"read, kept out by the writer", try(t, read, nil), "EVALSHA hash-read 1 k 1000000 4500 15000, lua HGET k write", ErrBusy},
+		{"leave write", release(t, write, &lease),
 			"EVALSHA hash-forget 1 k write 1000000, lua HGET k write, lua HDEL k write", nil},
-	}
-	for _, s := range steps {
-		var err error
-		if got := strings.Join(wire(seen(t, func() { err = s.do() })), ", "); got != s.want {
-			t.Errorf("%s: the node saw\n%s, want\n%s", s.name, got, s.want)
-		}
-		if !errors.Is(err, s.err) {
-			t.Errorf("%s: got %v, want %v", s.name, err, s.err)
-		}
-	}
+	})
 }
 
 func TestRWHashClientClocksDecideWhoIsStillIn(t *testing.T) {

@@ -2,7 +2,6 @@ package locks
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 )
@@ -60,41 +59,16 @@ func TestTwoKeysOnTheWire(t *testing.T) {
 	c := newClient(t, 0)
 	loadScripts(t, c, twoKeysRead, twoKeysWrite)
 	read, write := rw(t, "rw-two-keys", c)
-	steps := []struct {
-		name string
-		do   func() error
-		want []string
-		err  error
-	}{
-		{"read", try(t, read), []string{"EVALSHA two-keys-read 2 k:read k:write 2", "lua EXISTS k:write", "lua SET k:read 1 EX 2"}, nil},
-		{"write, kept out by the reader", try(t, write), []string{"EVALSHA two-keys-write 2 k:read k:write 2", "lua EXISTS k:read"}, ErrBusy},
-		{"leave read", release(t, read), []string{"DEL k:read"}, nil},
-		{"leave read again", release(t, read), []string{"DEL k:read"}, ErrNotHeld},
-		{"write", try(t, write), []string{"EVALSHA two-keys-write 2 k:read k:write 2", "lua EXISTS k:read", "lua SET k:write 1 EX 2 NX"}, nil},
-		{"write, kept out by the writer", try(t, write), []string{"EVALSHA two-keys-write 2 k:read k:write 2", "lua EXISTS k:read", "lua SET k:write 1 EX 2 NX"}, ErrBusy},
-		{"read, kept out by the writer", try(t, read), []string{"EVALSHA two-keys-read 2 k:read k:write 2", "lua EXISTS k:write"}, ErrBusy},
-		{"leave write", release(t, write), []string{"DEL k:write"}, nil},
-	}
-	for _, s := range steps {
-		var err error
-		if got := wire(seen(t, func() { err = s.do() })); !slices.Equal(got, s.want) {
-			t.Errorf("%s: the node saw %q, want %q", s.name, got, s.want)
-		}
-		if !errors.Is(err, s.err) {
-			t.Errorf("%s: got %v, want %v", s.name, err, s.err)
-		}
-	}
-}
-
-func try(t *testing.T, l Lock) func() error {
-	return func() error {
-		_, err := l.TryLock(t.Context())
-		return err
-	}
-}
-
-func release(t *testing.T, l Lock) func() error {
-	return func() error { return l.Unlock(t.Context(), Lease{}) }
+	play(t, []step{
+		{"read", try(t, read, nil), "EVALSHA two-keys-read 2 k:read k:write 2, lua EXISTS k:write, lua SET k:read 1 EX 2", nil},
+		{"write, kept out by the reader", try(t, write, nil), "EVALSHA two-keys-write 2 k:read k:write 2, lua EXISTS k:read", ErrBusy},
+		{"leave read", release(t, read, &Lease{}), "DEL k:read", nil},
+		{"leave read again", release(t, read, &Lease{}), "DEL k:read", ErrNotHeld},
+		{"write", try(t, write, nil), "EVALSHA two-keys-write 2 k:read k:write 2, lua EXISTS k:read, lua SET k:write 1 EX 2 NX", nil},
+		{"write, kept out by the writer", try(t, write, nil), "EVALSHA two-keys-write 2 k:read k:write 2, lua EXISTS k:read, lua SET k:write 1 EX 2 NX", ErrBusy},
+		{"read, kept out by the writer", try(t, read, nil), "EVALSHA two-keys-read 2 k:read k:write 2, lua EXISTS k:write", ErrBusy},
+		{"leave write", release(t, write, &Lease{}), "DEL k:write", nil},
+	})
 }
 
 func TestTwoKeysReaderLeavingFirstLetsWriterInBesideTheOthers(t *testing.T) {

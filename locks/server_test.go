@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
 // servers are the redis-servers that this package's tests share. A server starts when a test first
@@ -28,6 +29,11 @@ var servers struct {
 }
 
 func TestMain(m *testing.M) {
+	var err error
+	if simulated, err = node.New(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	for _, s := range servers.running {
 		if err := s.Close(); err != nil {

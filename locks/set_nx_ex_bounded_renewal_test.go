@@ -3,7 +3,6 @@ package locks
 import (
 	"context"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,76 +48,42 @@ func TestBoundedRenewalLeavesAnothersKeyAlone(t *testing.T) {
 	}
 }
 
-// diaryOf is a redis.Scripter that answers each script with reply and err. It records when the script
-// ran for each key, counted from start by the clock of the synctest bubble.
-type diaryOf struct {
-	redis.Scripter
-	start time.Time
-	err   error
-	reply int64
-
-	mu    sync.Mutex
-	calls map[string][]time.Duration
-}
-
-func (d *diaryOf) EvalSha(_ context.Context, _ string, keys []string, _ ...any) *redis.Cmd {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.calls[keys[0]] = append(d.calls[keys[0]], time.Since(d.start).Truncate(time.Millisecond))
-	return redis.NewCmdResult(d.reply, d.err)
-}
-
-func newDiary(reply int64, err error) *diaryOf {
-	return &diaryOf{start: time.Now(), reply: reply, err: err, calls: map[string][]time.Duration{}}
-}
-
 func TestBoundedRenewalComesAfterWholeLeasesFourTimes(t *testing.T) {
-	for name, reply := range map[string]int64{"renewed": 1, "lost: the reply is ignored": 0} {
+	for name, lost := range map[string]bool{"renewed": false, "lost: the reply is ignored": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d, r := newDiary(reply, nil), &boundedRenewal{}
-				r.open.Store(true)
-				r.run(t.Context(), d, "k", "token", 1500*time.Millisecond)
-				if want := []time.Duration{0, 2 * time.Second, 4 * time.Second, 6 * time.Second}; !slices.Equal(d.calls["k"], want) {
-					t.Errorf("renewals at %v, want %v", d.calls["k"], want)
+				n := newVirtualNode()
+				acquire(t, newLock(t, "set-nx-ex-bounded-renewal", virtualClient(t, n), 1500*time.Millisecond))
+				if synctest.Wait(); lost {
+					n.run("DEL", "k")
 				}
+				time.Sleep(time.Minute)
+				checkRenewals(t, n, "k", 0, 2*time.Second, 4*time.Second, 6*time.Second)
 			})
 		})
 	}
 }
 
-func TestReleasingOneLockEndsTheRenewalOfAllOthersOfTheClient(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d, r := newDiary(1, nil), &boundedRenewal{}
-		r.open.Store(true)
-		for _, key := range []string{"a", "b"} {
-			go r.run(t.Context(), d, key, "token", time.Second)
-		}
-		time.Sleep(500 * time.Millisecond)
-		r.stop() // as the release of lock "a" does
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if got := len(d.calls["b"]); got != 1 {
-			t.Errorf("b was renewed %d times, want only before a was released", got)
-		}
-	})
-}
-
 func TestAFailingRenewalSpinsUncountedUntilTheClientProcessEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		d, r := newDiary(0, errConnectionLost), &boundedRenewal{}
-		r.open.Store(true)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			r.run(ctx, d, "k", "token", time.Second)
-		}()
+		n := newVirtualNode()
+		c := virtualClient(t, n)
+		var end context.CancelFunc
+		c.Context, end = context.WithCancel(t.Context())
+		n.failing(func(name, _ string) error {
+			if name == "compare-and-expire" {
+				return errConnectionLost
+			}
+			return nil
+		})
+		acquire(t, newLock(t, "set-nx-ex-bounded-renewal", c, time.Second))
 		time.Sleep(time.Second)
-		cancel()
-		<-ended
-		if got := len(d.calls["k"]); got < 100 {
-			t.Errorf("%d attempts within a lease time, want a spin", got)
+		end()
+		synctest.Wait()
+		tries := n.count("compare-and-expire")
+		time.Sleep(time.Second)
+		if after := n.count("compare-and-expire"); tries < 100 || after != tries {
+			t.Errorf("%d attempts within a lease time and %d after the process's end, want a spin and none", tries, after-tries)
 		}
 	})
 }

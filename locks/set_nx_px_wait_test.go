@@ -3,7 +3,6 @@ package locks
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,34 +28,11 @@ func TestSetNXPXWaitOnTheWire(t *testing.T) {
 	loadScripts(t, c, compareAndDelete)
 	a, b := newLock(t, "set-nx-px-wait", c, time.Minute), newLock(t, "set-nx-px-wait", newClient(t, 1), time.Minute)
 	var lease Lease
-	var token string // b's token in the step "busy"; in the other steps "", which stands for a's token
-	steps := []struct {
-		name string
-		do   func() error
-		want []string
-		err  error
-	}{
-		{"acquire", func() (err error) { lease, err = a.TryLock(t.Context()); return err },
-			[]string{"SET k $token NX PX 60000", "WAIT 1 6000"}, nil},
-		{"busy", func() error { busy, err := b.TryLock(t.Context()); token = busy.Token; return err },
-			[]string{"SET k $token NX PX 60000"}, ErrBusy},
-		{"release", func() error { return a.Unlock(t.Context(), lease) },
-			[]string{"EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}, nil},
-	}
-	for _, s := range steps {
-		token = ""
-		var err error
-		got := slices.DeleteFunc(wire(seen(t, func() { err = s.do() })), func(c string) bool { return strings.HasPrefix(c, "REPLCONF") })
-		if token == "" {
-			token = lease.Token
-		}
-		if want := withToken(s.want, token); !slices.Equal(got, want) {
-			t.Errorf("%s: the node saw\n%q, want\n%q", s.name, got, want)
-		}
-		if !errors.Is(err, s.err) {
-			t.Errorf("%s: got %v, want %v", s.name, err, s.err)
-		}
-	}
+	play(t, []step{
+		{"acquire", try(t, a, &lease), "SET k $token NX PX 60000, WAIT 1 6000", nil},
+		{"busy", try(t, b, nil), "SET k $token NX PX 60000", ErrBusy},
+		{"release", release(t, a, &lease), "EVALSHA compare-and-delete 1 k $token, lua GET k, lua DEL k", nil},
+	})
 }
 
 func TestSetNXPXWaitIsNotHeldWithoutAReplicaThatHasIt(t *testing.T) {

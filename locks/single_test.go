@@ -86,23 +86,12 @@ func TestRecipeSendsWhatItsRowNames(t *testing.T) {
 			ca, cb := protocolClient(t, 0), protocolClient(t, 1)
 			a, b := newLock(t, p.recipe, ca, 1500*time.Millisecond), newLock(t, p.recipe, cb, 1500*time.Millisecond)
 			var lease Lease
-			check := func(step string, want []string, wantErr error, do func() error) {
-				t.Helper()
-				var err error
-				got := wire(seen(t, func() { err = do() }))
-				if !errors.Is(err, wantErr) {
-					t.Errorf("%s: got error %v, want %v", step, err, wantErr)
-				}
-				if want := withToken(want, lease.Token); !slices.Equal(got, want) {
-					t.Errorf("%s: the node saw\n%q, want\n%q", step, got, want)
-				}
-			}
-			check("acquire", p.acquire, nil, func() (err error) { lease, err = a.TryLock(t.Context()); return err })
+			play(t, []step{{"acquire", try(t, a, &lease), strings.Join(p.acquire, ", "), nil}})
 			checkLife(t, ca, lifeOf(p.recipe))
-			mine := lease
-			check("busy", p.busy, ErrBusy, func() (err error) { lease, err = b.TryLock(t.Context()); return err })
-			lease = mine
-			check("release", p.release, nil, func() error { return a.Unlock(t.Context(), mine) })
+			play(t, []step{
+				{"busy", try(t, b, nil), strings.Join(p.busy, ", "), ErrBusy},
+				{"release", release(t, a, &lease), strings.Join(p.release, ", "), nil},
+			})
 			if got := life(t, ca, "k"); got != -2 {
 				t.Errorf("after the release the key still lives for %v", got)
 			}
