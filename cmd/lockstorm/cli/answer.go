@@ -24,7 +24,7 @@ type answerFlags struct {
 	page    string
 }
 
-func (a *app) answerCommand() *cobra.Command {
+func answerCommand(a *app) *cobra.Command {
 	var f answerFlags
 	cmd := &cobra.Command{
 		Use:   "answer [ID]",
@@ -112,7 +112,7 @@ func plainText(s string) string { return emphasis.ReplaceAllString(s, "$1") }
 
 // onTestbed opens a testbed, calls do, and closes the testbed.
 func (a *app) onTestbed(ctx context.Context, name string, do func(testbedChoice, testbed.Testbed) error) error {
-	choice, err := a.choice(name)
+	choice, err := a.testbeds.choice(name)
 	if err != nil {
 		return err
 	}

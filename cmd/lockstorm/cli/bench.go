@@ -36,7 +36,7 @@ var benched = []string{baseline, "fenced", "redlock", "redsync", "redislock", "r
 // benchClients is the default of --clients.
 const benchClients = 8
 
-func (a *app) benchCommand() *cobra.Command {
+func benchCommand(a *app) *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
@@ -77,7 +77,7 @@ Redis all figures hold only for this machine and this run.`,
 	flags.StringVar(&f.Testbed, "testbed", a.testbeds[0].Name, "where Redis comes from (lockstorm list testbeds)")
 	flags.IntVar(&f.Clients, "clients", benchClients, "clients that want the lock at once, at least 2")
 	flags.DurationVar(&f.TTL, "ttl", time.Second, "lease time")
-	a.tellLeases(flags)
+	a.testbeds.tellLeases(flags)
 	flags.DurationVar(&f.Duration, "duration", 5*time.Second, "how long the lock is used alone, and by all clients; unless chosen, 5 ttl if that is longer")
 	flags.IntVar(&f.Nodes, "nodes", 0, "nodes of locks that need independent ones (0 = 5)")
 	flags.Uint64Var(&f.Seed, "seed", 1, "seed of all that is random; 0 draws one")
@@ -96,7 +96,7 @@ func here(ids []string) []string {
 }
 
 func (a *app) bench(ctx context.Context, f benchFlags, chosen func(string) bool) (err error) {
-	choice, err := a.choice(f.Testbed)
+	choice, err := a.testbeds.choice(f.Testbed)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ extra keys, such as :deadline, for values that Jepsen does not have), jsonl as
 Lockstorm writes it, or knossos: only the believed holds, as acquires and releases,
 which Knossos's mutex can judge.`
 
-func (a *app) checkCommand() *cobra.Command {
+func checkCommand(a *app) *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE",
@@ -188,7 +188,7 @@ func (a *app) checkHolds(ctx context.Context, path string, f checkFlags, h check
 }
 
 // warn prints notes and warnings about reading the history on stderr.
-func (a *app) warn(path string, h check.History) {
+func (a *output) warn(path string, h check.History) {
 	for _, t := range h.Record.Truncated {
 		fmt.Fprintf(a.stderr, "lockstorm: %v\n", t)
 	}
@@ -201,7 +201,7 @@ func (a *app) warn(path string, h check.History) {
 }
 
 // export writes the history in the format that --export names.
-func (a *app) export(f checkFlags, h check.History) error {
+func (a *output) export(f checkFlags, h check.History) error {
 	var b bytes.Buffer
 	if err := check.Export(&b, f.export, h.Record.Evidence); err != nil {
 		return &input.Error{Err: err}
@@ -217,7 +217,7 @@ func (a *app) export(f checkFlags, h check.History) error {
 }
 
 // draw writes the picture to the file that --timeline names.
-func (a *app) draw(ctx context.Context, f checkFlags, path string, t trial.Result, e history.Evidence) error {
+func (a *output) draw(ctx context.Context, f checkFlags, path string, t trial.Result, e history.Evidence) error {
 	if t.Spec.Lock == "" { // no recipe: the picture's title names the file and the model
 		t.Spec.Lock, t.Spec.Fault = filepath.Base(path), "the model "+f.model
 	}
@@ -237,7 +237,7 @@ func (a *app) draw(ctx context.Context, f checkFlags, path string, t trial.Resul
 
 // tell prints the verdicts and the counterexample, and returns the exit code. With --quiet it prints
 // nothing.
-func (a *app) tell(f checkFlags, h check.History, result trial.Result, log logReading) error {
+func (a *output) tell(f checkFlags, h check.History, result trial.Result, log logReading) error {
 	told := check.CounterexampleOf(result, h.Record.Evidence)
 	told.Lines = log.lines
 	if f.json {
@@ -288,7 +288,7 @@ type checked struct {
 
 // verdicts prints a table with a row for each listed finding (reports.Listed), undeclared ones
 // first. An oracle without findings has one row with the reason.
-func (a *app) verdicts(result trial.Result) {
+func (a *output) verdicts(result trial.Result) {
 	var rows [][]string
 	for _, v := range result.Verdicts {
 		if len(v.Findings) == 0 {

@@ -33,7 +33,7 @@ func TestCheckShowsWhatIsNotDeclaredFirst(t *testing.T) {
 		},
 	}
 	var out bytes.Buffer
-	(&app{stdout: &out}).verdicts(result)
+	(&app{output: output{stdout: &out}}).verdicts(result)
 	before, after, ok := strings.Cut(out.String(), "foreign-renewal (not declared)")
 	if !ok || strings.Contains(before, "foreign-delete") || strings.Count(after, "foreign-delete") != 4 || !strings.Contains(after, "and 5 more") {
 		t.Errorf("got\n%s", &out)

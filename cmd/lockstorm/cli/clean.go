@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/external"
 )
 
-func (a *app) cleanCommand() *cobra.Command {
+func cleanCommand(a *app) *cobra.Command {
 	var f testbedFlags
 	cmd := &cobra.Command{
 		Use:   "clean DIR",

@@ -30,12 +30,12 @@ func lockstormIn(t *testing.T, environment map[string]string, args ...string) (c
 		value, ok := environment[variable]
 		return value, ok
 	}
-	a := app{args: args, stdout: &out, stderr: &errs, lookup: lookup, program: "bin/lockstorm", testbeds: append(testbeds, testbedChoice{
+	a := app{args: args, testbeds: append(testbeds, testbedChoice{
 		Name: "absent", Doc: "a testbed that this machine lacks",
 		New: func(context.Context, testbedFlags) (testbed.Testbed, error) {
 			return nil, errors.New("no redis-server on PATH")
 		},
-	})}
+	}), output: output{stdout: &out, stderr: &errs, lookup: lookup, program: "bin/lockstorm"}}
 	code = a.run(t.Context())
 	return code, out.String(), errs.String()
 }
@@ -225,7 +225,7 @@ func TestExpectSaysWhenEverythingWasFound(t *testing.T) {
 	}
 	for _, test := range tests {
 		var out bytes.Buffer
-		a := app{stderr: &out}
+		a := app{output: output{stderr: &out}}
 		a.asExpected(&out, campaign.Stored{Info: campaign.Info{Config: campaign.Config{Expect: test.expect}}, Matrix: test.matrix})
 		if strings.Contains(out.String(), line) != test.want {
 			t.Errorf("%s: said %q", test.name, out.String())

@@ -25,9 +25,9 @@ func (leaky) Close() error { return errors.New("a container stays") }
 
 func TestWhatTrialsFoundIsToldThoughTheTestbedCannotBeClosed(t *testing.T) {
 	var out, errs bytes.Buffer
-	a := app{stdout: &out, stderr: &errs, testbeds: []testbedChoice{{
+	a := app{testbeds: []testbedChoice{{
 		Name: "leaky", New: func(context.Context, testbedFlags) (testbed.Testbed, error) { return leaky{sim.New()}, nil },
-	}}}
+	}}, output: output{stdout: &out, stderr: &errs}}
 	a.args = []string{"run", "--locks", "setnx", "--faults", "none", "--trials", "1", "--duration", "1s", "--store", t.TempDir(), "--shrink", "0"}
 	if code := a.run(t.Context()); code != campaign.ExitHarness {
 		t.Errorf("exit code %d, want %d", code, campaign.ExitHarness)
@@ -39,9 +39,9 @@ func TestWhatTrialsFoundIsToldThoughTheTestbedCannotBeClosed(t *testing.T) {
 
 func TestAReplayTellsThatItsTestbedCannotBeClosed(t *testing.T) {
 	var out, errs bytes.Buffer
-	a := app{stdout: &out, stderr: &errs, testbeds: []testbedChoice{{
+	a := app{testbeds: []testbedChoice{{
 		Name: "leaky", New: func(context.Context, testbedFlags) (testbed.Testbed, error) { return leaky{sim.New()}, nil },
-	}}}
+	}}, output: output{stdout: &out, stderr: &errs}}
 	a.args = []string{"replay", "--lock", "set-nx-px", "--testbed", "leaky", "--duration", "1s"}
 	if code := a.run(t.Context()); code != campaign.ExitHarness {
 		t.Errorf("exit code %d, want %d", code, campaign.ExitHarness)
@@ -68,7 +68,7 @@ func TestWhatIsInDoubtIsToldInOneLine(t *testing.T) {
 	d := campaign.Doubt{Lock: "a", Fault: "f", Flaws: []trial.Flaw{{Oracle: "exclusion", Cause: "race"}}, Dir: "d"}
 	m := campaign.Matrix{Doubtful: []campaign.Doubt{d}}
 	var out bytes.Buffer
-	a := app{stderr: &out}
+	a := app{output: output{stderr: &out}}
 	a.discrepancies(&out, campaign.Stored{Dir: "s", Matrix: m})
 	const want = "undecided: a under f: exclusion by race in doubt, not declared: "
 	if got := out.String(); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, ": s/d\n") || strings.Count(got, "\n") != 1 {
@@ -95,7 +95,7 @@ func TestALeaseShorterThanAClientsPatienceIsNoted(t *testing.T) {
 		"another cause": {short, campaign.Matrix{Unexpected: []campaign.Discrepancy{{Lock: "seats", Cause: "race"}}}, false},
 	} {
 		var out bytes.Buffer
-		a := app{stderr: &out}
+		a := app{output: output{stderr: &out}}
 		a.discrepancies(&out, campaign.Stored{Dir: "s", Info: campaign.Info{Config: test.config}, Matrix: test.matrix})
 		if got := strings.Contains(out.String(), "note: a lease lasts "); got != test.noted {
 			t.Errorf("%s: %s", name, out.String())

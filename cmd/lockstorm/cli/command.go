@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -61,7 +62,7 @@ func (f commandFlags) open(ctx context.Context) (id string, err error) {
 		return "", nil
 	}
 	l := commandLock{ID: f.id}
-	if l.Argv, err = shellWords(f.client); err != nil || len(l.Argv) == 0 {
+	if l.Argv, err = shellquote.Split(f.client); err != nil || len(l.Argv) == 0 {
 		return "", input.Errorf("--client %q: expected a command, with its quotes closed", f.client)
 	}
 	if l.ID == "" {

@@ -18,119 +18,65 @@ import (
 // named is a name that shell completion offers, with a description.
 type named struct{ name, doc string }
 
-// namesOf returns the names that the flag accepts, in every command; nil = the shell completes
-// file names.
-func (a *app) namesOf(flag string) []named {
-	switch flag {
-	case "lock", "locks":
-		return lockNames()
-	case "fault", "faults":
-		return faultNames()
-	case "workload", "workloads":
-		return workloadNames()
-	case "testbed":
-		return a.testbedNames()
-	case "topology":
-		var all []named
-		for _, t := range []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent, testbed.Sentinel, testbed.Cluster} {
-			all = append(all, named{string(t), ""})
-		}
-		return all
-	case "clients-as":
-		return []named{{trial.Goroutines, "frozen and crashed by a gate"}, {trial.Processes, "stopped and killed, on real Redis only"}}
-	case "lock-tokens":
-		return []named{{"drawn", "a token for each attempt"}, {"client", "one token for all attempts of a client"}}
-	case "model":
-		var all []named
-		for model := range strings.SplitSeq(check.ModelWords(), ", ") {
-			all = append(all, named{model, ""})
-		}
-		return all
-	case "export":
-		var all []named
-		for _, name := range check.ExportNames() {
-			all = append(all, named{name, ""})
-		}
-		return all
+// completion is what the shell offers for a flag: names and, if the flag takes a list, groups of names.
+type completion struct{ names, groups []named }
+
+// completions returns the completions of flags, by the flag's name in any command. For other flags the shell
+// completes file names.
+func (t offer) completions() map[string]completion {
+	recipes := namesOf(locks.All(), func(r locks.Recipe) named { return named{r.ID, r.Summary} })
+	faults := namesOf(nemesis.All(), func(f nemesis.Fault) named { return named{f.Name, f.Doc} })
+	work := namesOf(workloads.All(), func(w workloads.Workload) named { return named{w.Name, w.Doc} })
+	return map[string]completion{
+		"lock": {names: recipes}, "fault": {names: faults}, "workload": {names: work},
+		"locks":       {recipes, []named{{"all", "all recipes but those of libraries"}, {"libraries", "the recipes that wrap libraries"}}},
+		"faults":      {faults, []named{{"all", "all faults"}}},
+		"workloads":   {work, []named{{"standard", "the workloads that suit each recipe"}, {"all", "all workloads"}}},
+		"testbed":     {names: namesOf(t, func(c testbedChoice) named { return named{c.Name, c.Doc} })},
+		"topology":    {names: namesOf([]testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent, testbed.Sentinel, testbed.Cluster}, plainName)},
+		"clients-as":  {names: []named{{trial.Goroutines, "frozen and crashed by a gate"}, {trial.Processes, "stopped and killed, on real Redis only"}}},
+		"lock-tokens": {names: []named{{"drawn", "a token for each attempt"}, {"client", "one token for all attempts of a client"}}},
+		"model":       {names: namesOf(strings.Split(check.ModelWords(), ", "), plainName)},
+		"export":      {names: namesOf(check.ExportNames(), plainName)},
 	}
-	return nil
 }
 
-// groupsOf returns the names of groups that a list flag accepts besides single names.
-func groupsOf(flag string) []named {
-	switch flag {
-	case "locks":
-		return []named{{"all", "all recipes but those of libraries"}, {"libraries", "the recipes that wrap libraries"}}
-	case "faults":
-		return []named{{"all", "all faults"}}
-	case "workloads":
-		return []named{{"standard", "the workloads that suit each recipe"}, {"all", "all workloads"}}
+func namesOf[T any](all []T, name func(T) named) (names []named) {
+	for _, x := range all {
+		names = append(names, name(x))
 	}
-	return nil
+	return names
 }
 
-func lockNames() (all []named) {
-	for _, r := range locks.All() {
-		all = append(all, named{r.ID, r.Summary})
-	}
-	return all
-}
-
-func faultNames() (all []named) {
-	for _, f := range nemesis.All() {
-		all = append(all, named{f.Name, f.Doc})
-	}
-	return all
-}
-
-func workloadNames() (all []named) {
-	for _, w := range workloads.All() {
-		all = append(all, named{w.Name, w.Doc})
-	}
-	return all
-}
-
-func (a *app) testbedNames() (all []named) {
-	for _, t := range a.testbeds {
-		all = append(all, named{t.Name, t.Doc})
-	}
-	return all
-}
+func plainName[T ~string](name T) named { return named{string(name), ""} }
 
 // complete registers shell completions for the command and its subcommands.
-func (a *app) complete(cmd *cobra.Command) {
+func (t offer) complete(cmd *cobra.Command) {
+	known := t.completions()
 	for _, flag := range flagNames(cmd.Flags()) {
-		names, groups := a.namesOf(flag), groupsOf(flag)
-		if names == nil {
+		c, ok := known[flag]
+		if !ok {
 			continue
 		}
 		offer := func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if groups == nil {
-				return offers(names, "", typed), cobra.ShellCompDirectiveNoFileComp
+			if c.groups == nil {
+				return offers(c.names, "", typed), cobra.ShellCompDirectiveNoFileComp
 			}
 			before, last := lastOfList(typed)
-			return offers(remaining(append(groups, names...), before), before, last), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+			return offers(remaining(slices.Concat(c.groups, c.names), before), before, last), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}
 		_ = cmd.RegisterFlagCompletionFunc(flag, offer) // the flag exists and has no other completion
 	}
-	switch {
-	case cmd.Name() == "answer":
-		cmd.ValidArgsFunction = firstOf(func() (all []named) {
-			for _, e := range documents.Experiments() {
-				all = append(all, named{e.ID, plainText(e.Asks)})
-			}
-			return all
+	switch cmd.Name() {
+	case "answer":
+		cmd.ValidArgsFunction = firstOf(func() []named {
+			return namesOf(documents.Experiments(), func(e documents.Experiment) named { return named{e.ID, plainText(e.Asks)} })
 		})
-	case cmd.Name() == "list":
-		cmd.ValidArgs, cmd.ValidArgsFunction = nil, firstOf(func() (all []named) {
-			for _, name := range listingNames() {
-				all = append(all, named{name, ""})
-			}
-			return all
-		})
+	case "list":
+		cmd.ValidArgs, cmd.ValidArgsFunction = nil, firstOf(func() []named { return namesOf(listingNames(), plainName) })
 	}
 	for _, c := range cmd.Commands() {
-		a.complete(c)
+		t.complete(c)
 	}
 }
 

@@ -11,8 +11,8 @@ func TestConfigFileSetsFlagsAndFlagsWin(t *testing.T) {
 		"list.yaml":   "# the locks of our services\nlocks:\n  - getset\n  - setnx\nttl: 3s # longer than ours\ntrials: 9\nexpect: true\nseed: 9007199254740990\n",
 		"line.yaml":   "locks: getset,setnx\nttl: 3s\ntrials: 9\nexpect: true\nseed: 9007199254740990\n",
 	} {
-		a := app{testbeds: testbeds}
-		cmd := a.runCommand()
+		a := &app{testbeds: testbeds}
+		cmd := runCommand(a)
 		if err := cmd.Flags().Parse([]string{"--ttl", "7s"}); err != nil {
 			t.Fatal(err)
 		}
@@ -29,8 +29,8 @@ func TestConfigFileSetsFlagsAndFlagsWin(t *testing.T) {
 
 func TestAnEmptyConfigFileSetsNothing(t *testing.T) {
 	for _, text := range []string{"", "# nothing yet\n", "{}"} {
-		a := app{testbeds: testbeds}
-		if err := configFlags(a.runCommand().Flags(), file(t, "config.yaml", text)); err != nil {
+		a := &app{testbeds: testbeds}
+		if err := configFlags(runCommand(a).Flags(), file(t, "config.yaml", text)); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

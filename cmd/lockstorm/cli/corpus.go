@@ -24,7 +24,7 @@ import (
 // corpusFolder has the lists of the program's own recipes, in a clone of the repository.
 const corpusFolder = "campaign/corpus/lists"
 
-func (a *app) corpusCommand() *cobra.Command {
+func corpusCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "corpus",
 		Short: "Make the corpus, or tell what this build says differently",
@@ -41,11 +41,11 @@ with these trials.`,
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(a.corpusMakeCommand(), a.corpusDiffCommand(), a.corpusRecordCommand())
+	cmd.AddCommand(corpusMakeCommand(a), corpusDiffCommand(a), corpusRecordCommand(a))
 	return cmd
 }
 
-func (a *app) corpusMakeCommand() *cobra.Command {
+func corpusMakeCommand(a *app) *cobra.Command {
 	c := a.config()
 	var chosen, seeds, out string
 	cmd := &cobra.Command{
@@ -79,14 +79,14 @@ order a lock that is not in the corpus is tested.`,
 	cmd.Flags().StringVar(&chosen, "locks", "all", "recipes (lockstorm list locks)")
 	cmd.Flags().StringVar(&seeds, "seeds", "1,777,4242", "seeds of the drawn trials")
 	cmd.Flags().IntVar(&c.Shrink, "shrink", shrinkTrials, "trials in which to look for each smallest trial")
-	cmd.Flags().IntVar(&c.Parallel, "parallel", c.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
+	cmd.Flags().IntVar(&c.Parallel, "parallel", c.Parallel, "trials at a time ("+a.testbeds.defaults(parallelOf)+")")
 	cmd.Flags().StringVar(&out, "out", corpusFolder, "directory of the lists, which exists")
 	return cmd
 }
 
 // simulated returns a campaign in the simulation with configuration c and the corpus.
 func (a *app) simulated(ctx context.Context, c campaign.Config, list corpus.List) (campaign.Campaign, error) {
-	choice, err := a.choice(c.Testbed)
+	choice, err := a.testbeds.choice(c.Testbed)
 	if err != nil {
 		return campaign.Campaign{}, err
 	}
@@ -150,7 +150,7 @@ func whole(made []string) bool {
 }
 
 // tellUndeclared names the recipes whose lists have flaws that the recipe does not declare.
-func (a *app) tellUndeclared(list corpus.List) {
+func (a *output) tellUndeclared(list corpus.List) {
 	trials := map[string]int{}
 	for _, l := range list {
 		if slices.ContainsFunc(l.Facts(), corpus.IsUndeclared) {
@@ -170,7 +170,7 @@ func locksOf(list corpus.List) (ids []string) {
 	return slices.Compact(ids)
 }
 
-func (a *app) corpusDiffCommand() *cobra.Command {
+func corpusDiffCommand(a *app) *cobra.Command {
 	c := a.config()
 	var chosen, faults, recorded string
 	var histories bool
@@ -191,7 +191,7 @@ histories alone are no difference.`,
 	}
 	cmd.Flags().StringVar(&chosen, "locks", "all", "recipes (lockstorm list locks)")
 	cmd.Flags().StringVar(&faults, "faults", "all", "faults (lockstorm list faults)")
-	cmd.Flags().IntVar(&c.Parallel, "parallel", c.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
+	cmd.Flags().IntVar(&c.Parallel, "parallel", c.Parallel, "trials at a time ("+a.testbeds.defaults(parallelOf)+")")
 	cmd.Flags().StringVar(&recorded, "recorded", corpus.RecordedList, "list of recorded trials, in a clone of the repository; \"\" = judge none")
 	cmd.Flags().BoolVar(&histories, "histories", false, "also name the trials whose history has other bytes")
 	return cmd
@@ -257,7 +257,7 @@ func chosenRecorded(c campaign.Config, path string) ([]corpus.Recorded, error) {
 }
 
 // tellDifferences prints what differs, and returns exit code 1 if a fact does.
-func (a *app) tellDifferences(said []campaign.Saying, histories bool) error {
+func (a *output) tellDifferences(said []campaign.Saying, histories bool) error {
 	differ, bytes := 0, 0
 	for _, s := range said {
 		news := s.Differences()
@@ -287,7 +287,7 @@ func (a *app) tellDifferences(said []campaign.Saying, histories bool) error {
 	return nil
 }
 
-func (a *app) corpusRecordCommand() *cobra.Command {
+func corpusRecordCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "record DIR...",
 		Short: "Add stored trials, such as those of real Redis, to what diff judges",

@@ -93,12 +93,12 @@ func TestCommandsOfTheDocumentsAreOnesOfTheProgram(t *testing.T) {
 						t.Errorf("%s: %s: expected one of %s", d.Number(i), c.Line, strings.Join(listingNames(), ", "))
 					}
 				case "lockstorm run":
-					a := app{testbeds: testbeds}
-					cmd := a.runCommand()
+					a := &app{testbeds: testbeds}
+					cmd := runCommand(a)
 					if err := cmd.ParseFlags(words[2:]); err != nil {
 						t.Errorf("%s: %s: %v", d.Number(i), c.Line, err)
 					}
-					if _, err := a.choice(cmd.Flag("testbed").Value.String()); err != nil {
+					if _, err := a.testbeds.choice(cmd.Flag("testbed").Value.String()); err != nil {
 						t.Errorf("%s: %s: %v", d.Number(i), c.Line, err)
 					}
 				case "lockstorm replay", "lockstorm answer", "go test":

@@ -96,11 +96,11 @@ func codesTable(codes []exitCode, width int) string {
 }
 
 // exitCodesCommand is the help topic that lockstorm help exit-codes shows.
-func (a *app) exitCodesCommand() *cobra.Command {
+func exitCodesCommand(a *app) *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes of all commands mean"}
 }
 
-func (a *app) exitCodesText(width int) string {
+func (a *output) exitCodesText(width int) string {
 	var b strings.Builder
 	for _, c := range exitCodes {
 		b.WriteString("lockstorm " + c.command + ":\n" + codesTable(codesOf(c.command), width) + "\n")

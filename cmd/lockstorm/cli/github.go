@@ -25,7 +25,7 @@ type annotation struct{ level, title, text string }
 
 // github reports the deviations of a campaign to GitHub Actions, if the program runs there: as
 // annotations, the worst first, and as a summary of the step.
-func (a *app) github(s campaign.Stored) {
+func (a *output) github(s campaign.Stored) {
 	if a.environment("GITHUB_ACTIONS") == "true" {
 		writeAnnotations(a.stderr, annotations(s)) // stdout may be JSON; GitHub reads annotations from stderr too
 	}

@@ -113,7 +113,7 @@ func TestALongLeaseMakesTrialsLongEnough(t *testing.T) {
 	} {
 		f := runFlags{Config: campaign.DefaultConfig(), ttlChosen: test.ttlChosen, durationChosen: test.durChosen}
 		f.TTL, f.Duration = test.ttl, test.duration
-		a := app{testbeds: testbeds}
+		a := &app{testbeds: testbeds}
 		c, err := a.chosen(f, testbeds[0])
 		if err != nil || c.Duration != test.want {
 			t.Errorf("%+v: got %v, %v", test, c.Duration, err)

@@ -51,7 +51,7 @@ func flagGroups(cmd *cobra.Command) (groups []flagGroup) {
 }
 
 // help returns the help of a command for a screen of the given width; 0 = unlimited.
-func (a *app) help(cmd *cobra.Command, width int) string {
+func (a *output) help(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	if cmd.Name() == "exit-codes" {
 		return a.exitCodesText(width)
@@ -65,7 +65,7 @@ func (a *app) help(cmd *cobra.Command, width int) string {
 }
 
 // usage returns the usage text of a command: examples, subcommands, flags and exit codes.
-func (a *app) usage(cmd *cobra.Command, width int) string {
+func (a *output) usage(cmd *cobra.Command, width int) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() {

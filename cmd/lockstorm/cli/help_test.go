@@ -13,7 +13,7 @@ import (
 // everyCommand returns all visible commands, by path.
 func everyCommand(t *testing.T) map[string]*cobra.Command {
 	t.Helper()
-	a := app{testbeds: testbeds, stdout: io.Discard, stderr: io.Discard}
+	a := app{testbeds: testbeds, output: output{stdout: io.Discard, stderr: io.Discard}}
 	all := map[string]*cobra.Command{}
 	var add func(*cobra.Command)
 	add = func(cmd *cobra.Command) {
@@ -45,7 +45,7 @@ func TestEveryCommandHasTwoExamplesThatCanBeCalled(t *testing.T) {
 			if len(line) > narrowest {
 				t.Errorf("%s: %q has more than %d columns", path, line, narrowest)
 			}
-			a := app{testbeds: testbeds, stdout: io.Discard, stderr: io.Discard}
+			a := app{testbeds: testbeds, output: output{stdout: io.Discard, stderr: io.Discard}}
 			line, _, _ = strings.Cut(strings.ReplaceAll(line, "'", ""), " | ")
 			words := strings.Fields(line)
 			if len(words) == 0 || words[0] != "lockstorm" {

@@ -30,7 +30,7 @@ func TestCommandsEndAsAShellExpectsAfterASignal(t *testing.T) {
 		"check":                 func(string) []string { return []string{"check", dir} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			undisturbed := app{args: args(filepath.Join(t.TempDir(), "out")), stdout: io.Discard, stderr: io.Discard, testbeds: testbeds}
+			undisturbed := app{args: args(filepath.Join(t.TempDir(), "out")), testbeds: testbeds, output: output{stdout: io.Discard, stderr: io.Discard}}
 			whole := undisturbed.run(t.Context())
 			if whole == campaign.ExitHarness {
 				t.Fatalf("without a signal: exit code %d", whole)
@@ -62,7 +62,7 @@ func interrupted(t *testing.T, signal syscall.Signal, after time.Duration, args 
 	defer time.AfterFunc(after, func() { cancel(interruption{signal}) }).Stop()
 	var errs bytes.Buffer
 	out := filepath.Join(t.TempDir(), "out")
-	a := app{args: args(out), stdout: io.Discard, stderr: &errs, testbeds: testbeds}
+	a := app{args: args(out), testbeds: testbeds, output: output{stdout: io.Discard, stderr: &errs}}
 	code = a.run(ctx)
 	if _, err := os.Stat(filepath.Join(out, trial.HistoryFile)); err == nil {
 		if _, err := trial.LoadRecord(out); err != nil {

@@ -80,7 +80,7 @@ func listingNames() []string {
 	return names
 }
 
-func (a *app) listCommand() *cobra.Command {
+func listCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list " + strings.Join(listingNames(), "|"),

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -20,7 +19,7 @@ import (
 // Main runs the command line of this process and exits with the command's exit code. It registers
 // the given recipes besides the built-in ones. Worker and client processes run the same program.
 func Main(recipes ...locks.Recipe) {
-	a := app{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, testbeds: testbeds, lookup: os.LookupEnv, program: calledAs(os.Args)}
+	a := app{args: os.Args[1:], testbeds: testbeds, output: output{stdout: os.Stdout, stderr: os.Stderr, lookup: os.LookupEnv, program: calledAs(os.Args)}}
 	if len(recipes) > 0 {
 		a.testbeds = forGuests(testbeds)
 	}
@@ -39,13 +38,9 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // app is the program with all its external inputs and outputs.
 type app struct {
-	args           []string
-	stdout, stderr io.Writer
-	testbeds       []testbedChoice
-	// lookup reads the environment; nil = no variable is set.
-	lookup func(variable string) (string, bool)
-	// program is the program's name as it was called; "" = lockstorm.
-	program string
+	args []string
+	output
+	testbeds offer
 	// interrupts handles the signals that the process gets.
 	interrupts interrupts
 	// noHelp is the error if the user asked for help about an unknown command.
@@ -121,8 +116,8 @@ waited in vain, and why.`,
 		_, err := fmt.Fprint(a.stderr, a.usage(cmd, a.width(a.stderr)))
 		return err
 	})
-	root.AddCommand(a.runCommand(), a.replayCommand(), a.shrinkCommand(), a.cleanCommand(), a.workerCommand(), a.clientCommand(), a.reaperCommand(), a.checkCommand(), a.reportCommand(), a.mergeCommand(), a.benchCommand(), a.answerCommand(), a.listCommand(), a.storeCommand(), a.corpusCommand(), a.exitCodesCommand())
-	a.complete(root)
+	root.AddCommand(runCommand(a), replayCommand(a), shrinkCommand(a), cleanCommand(a), workerCommand(a), clientCommand(a), reaperCommand(a), checkCommand(a), reportCommand(a), mergeCommand(a), benchCommand(a), answerCommand(a), listCommand(a), storeCommand(a), corpusCommand(a), exitCodesCommand(a))
+	a.testbeds.complete(root)
 	return root
 }
 

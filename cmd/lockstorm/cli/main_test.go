@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 		Main()
 	}
 	if len(os.Args) > 1 && slices.Contains([]string{workerName, clientName, reaperName}, os.Args[1]) {
-		a := app{args: os.Args[1:], stdout: os.Stdout, stderr: os.Stderr, testbeds: testbeds}
+		a := app{args: os.Args[1:], testbeds: testbeds, output: output{stdout: os.Stdout, stderr: os.Stderr}}
 		os.Exit(a.run(context.Background()))
 	}
 	// Package foreign starts processes on a goroutine that is in no bubble, and that lives as long as the program.

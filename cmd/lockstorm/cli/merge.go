@@ -10,7 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
-func (a *app) mergeCommand() *cobra.Command {
+func mergeCommand(a *app) *cobra.Command {
 	c := campaign.DefaultConfig()
 	var asJSON bool
 	var f volumeFlags

@@ -163,7 +163,7 @@ func interruptedAtOnce(t *testing.T, args ...string) (code int, stderr string) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(interruption{syscall.SIGINT})
 	var out, errs bytes.Buffer
-	a := app{args: args, stdout: &out, stderr: &errs, program: "lockstorm", testbeds: testbeds}
+	a := app{args: args, testbeds: testbeds, output: output{stdout: &out, stderr: &errs, program: "lockstorm"}}
 	return a.run(ctx), errs.String()
 }
 

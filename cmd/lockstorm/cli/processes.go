@@ -17,7 +17,7 @@ import (
 const workerName = "worker"
 
 // workerCommand runs another lockstorm's trials.
-func (a *app) workerCommand() *cobra.Command {
+func workerCommand(a *app) *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use:    workerName,
@@ -25,7 +25,7 @@ func (a *app) workerCommand() *cobra.Command {
 		Hidden: true,
 		Args:   expectArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			choice, err := a.choice(name)
+			choice, err := a.testbeds.choice(name)
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (a *app) workerCommand() *cobra.Command {
 const clientName = "client"
 
 // clientCommand runs one client of another lockstorm's trial.
-func (a *app) clientCommand() *cobra.Command {
+func clientCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    clientName,
 		Short:  "Be one client of a trial of another lockstorm, which starts this",
@@ -76,7 +76,7 @@ func clientProgram(as string) ([]string, error) {
 const reaperName = "reap"
 
 // reaperCommand removes the containers of another lockstorm process after that process has ended.
-func (a *app) reaperCommand() *cobra.Command {
+func reaperCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    reaperName + " SESSION",
 		Short:  "Remove the containers of another lockstorm, which starts this, when it has ended",

@@ -33,7 +33,7 @@ type progress struct {
 	told map[string]bool // the flaws that were already printed
 }
 
-func (a *app) newProgress(v volume) *progress {
+func (a *output) newProgress(v volume) *progress {
 	p := &progress{w: a.stderr, width: a.width(a.stderr), volume: v, started: time.Now(), last: time.Now(), told: map[string]bool{}}
 	p.words = p.text
 	if terminal(a.stderr) && v != quiet {

@@ -19,7 +19,7 @@ import (
 func TestProgressWithoutATerminalIsAPlainLineNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		a := app{stderr: &out}
+		a := app{output: output{stderr: &out}}
 		p := a.newProgress(normal)
 		for done := 1; done <= 4; done++ {
 			time.Sleep(10 * time.Second)
@@ -63,7 +63,7 @@ func TestViolationsAreToldOnceWithTheirStories(t *testing.T) {
 			each("a under delay"), declared, each("a under reset"), each("b under delay"), others[0], each("b under reset"), others[1], each("b under reset"),
 		}},
 	} {
-		a := app{stderr: new(bytes.Buffer)}
+		a := app{output: output{stderr: new(bytes.Buffer)}}
 		p := a.newProgress(test.volume)
 		if test.bar {
 			p.bar = progressbar.NewOptions(1)
@@ -86,7 +86,7 @@ func TestTheLineOfTheBarFitsTheTerminal(t *testing.T) {
 			80:  "55 violated, 10s left, 90 trials/s",
 			120: "55 violated, 10s left, 90 trials/s, 180 virtual s/s",
 		} {
-			a := app{stderr: new(bytes.Buffer)}
+			a := app{output: output{stderr: new(bytes.Buffer)}}
 			p := a.newProgress(normal)
 			p.width = width
 			time.Sleep(10 * time.Second)

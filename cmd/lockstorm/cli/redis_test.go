@@ -85,9 +85,7 @@ func TestInterruptionTearsDownAndKeepsWhatIsFinished(t *testing.T) {
 	stop := time.AfterFunc(1500*time.Millisecond, func() { cancel(interruption{syscall.SIGINT}) })
 	defer stop.Stop()
 	var stdout, stderr bytes.Buffer
-	a := app{
-		args: []string{"run", "--testbed", "process", "--locks", "set-nx-px", "--faults", "none", "--workloads", "mutex", "--duration", "20s", "--store", store}, stdout: &stdout, stderr: &stderr, testbeds: testbeds,
-	}
+	a := app{args: []string{"run", "--testbed", "process", "--locks", "set-nx-px", "--faults", "none", "--workloads", "mutex", "--duration", "20s", "--store", store}, testbeds: testbeds, output: output{stdout: &stdout, stderr: &stderr}}
 	if code := a.run(ctx); code != 130 {
 		t.Errorf("exit code %d, want 130", code)
 	}

@@ -41,7 +41,7 @@ type replayFlags struct {
 	volumeFlags
 }
 
-func (a *app) replayCommand() *cobra.Command {
+func replayCommand(a *app) *cobra.Command {
 	f := replayFlags{Config: a.config()}
 	cmd := &cobra.Command{
 		Use:   "replay [DIR]",
@@ -82,7 +82,7 @@ the hash of the files in the folder. Without a folder, --hash gives the expected
 	flags.StringVar(&f.schedule, "schedule", "", "the named schedule to run instead, whatever the seed")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds; with DIR default the one that the trial ran on)")
 	trialFlags(flags, &f.Config)
-	a.tellLeases(flags)
+	a.testbeds.tellLeases(flags)
 	f.testbed.register(flags)
 	flags.StringVar(&f.hash, "hash", "", fmt.Sprintf("the hash to compare with, or its first digits, at least %d", fewestDigits))
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
@@ -278,7 +278,7 @@ func (a *app) openReplay(cmd *cobra.Command, f *replayFlags, args []string, befo
 			return choice, nil, nil, err
 		}
 	}
-	if choice, err = a.choice(f.Testbed); err != nil {
+	if choice, err = a.testbeds.choice(f.Testbed); err != nil {
 		return choice, nil, nil, err
 	}
 	if err := checkTestbedFlags(flags, choice.Name); err != nil {
@@ -352,7 +352,7 @@ func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x co
 }
 
 // notes returns the writer for remarks besides the result.
-func (a *app) notes(asJSON bool) io.Writer {
+func (a *output) notes(asJSON bool) io.Writer {
 	if asJSON {
 		return a.stderr
 	}

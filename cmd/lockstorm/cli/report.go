@@ -22,7 +22,7 @@ type reportFlags struct {
 	volumeFlags
 }
 
-func (a *app) reportCommand() *cobra.Command {
+func reportCommand(a *app) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
 		Use:   "report [DIR] | report BEFORE AFTER",
@@ -117,7 +117,7 @@ func (a *app) report(ctx context.Context, dir string, f reportFlags) error {
 }
 
 // load warns on stderr if one of the stored campaign's files is truncated.
-func (a *app) load(dir string) (campaign.Stored, error) {
+func (a *output) load(dir string) (campaign.Stored, error) {
 	s, err := campaign.Load(dir)
 	if err == nil && s.Truncated != nil {
 		a.say(a.stderr, "lockstorm: %v", s.Truncated)
@@ -126,7 +126,7 @@ func (a *app) load(dir string) (campaign.Stored, error) {
 }
 
 // changes prints what changed from one stored campaign to another.
-func (a *app) changes(before, after string, asJSON bool) error {
+func (a *output) changes(before, after string, asJSON bool) error {
 	old, err := a.load(before)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (a *app) changes(before, after string, asJSON bool) error {
 }
 
 // sideBySide prints several stored campaigns as one matrix.
-func (a *app) sideBySide(dirs []string) error {
+func (a *output) sideBySide(dirs []string) error {
 	var all []campaign.Stored
 	for _, dir := range dirs {
 		s, err := a.load(dir)

@@ -47,7 +47,7 @@ type runFlags struct {
 	durationChosen bool
 }
 
-func (a *app) runCommand() *cobra.Command {
+func runCommand(a *app) *cobra.Command {
 	f := runFlags{Config: a.config()}
 	cmd := &cobra.Command{
 		Use:   "run",
@@ -116,10 +116,10 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.StringVar(&f.workloads, "workloads", f.Workloads[0], "what clients do; each recipe gets those that suit it (lockstorm list workloads)")
 	flags.StringVar(&f.Testbed, "testbed", f.Testbed, "where Redis comes from (lockstorm list testbeds)")
 	trialFlags(flags, &f.Config)
-	a.tellLeases(flags)
-	flags.IntVar(&f.Trials, "trials", f.Trials, "trials to draw in each cell and workload ("+a.defaults(trialsOf)+"; where the corpus chooses, 3 or 64 in each cell)")
+	a.testbeds.tellLeases(flags)
+	flags.IntVar(&f.Trials, "trials", f.Trials, "trials to draw in each cell and workload ("+a.testbeds.defaults(trialsOf)+"; where the corpus chooses, 3 or 64 in each cell)")
 	flags.BoolVar(&f.thorough, "thorough", false, "run every named schedule, and all drawn trials in every cell, instead of the corpus and what it does not know (some four times as many trials)")
-	flags.BoolVar(&f.Named, "named", false, "run every named schedule before the trials that are drawn, without the corpus; =false: none ("+a.namedDefaults()+"; where the corpus chooses, some)")
+	flags.BoolVar(&f.Named, "named", false, "run every named schedule before the trials that are drawn, without the corpus; =false: none ("+a.testbeds.namedDefaults()+"; where the corpus chooses, some)")
 	flags.BoolVar(&f.NamedOnly, "named-only", false, "run only the named schedules and draw no trials, so the findings depend on no seed")
 	flags.IntVar(&f.Sweep, "sweep", 0, "also vary the length of pauses and the error of clocks, up to three leases, and strike this many times with each size at each place: the report shows from which size on each recipe breaks")
 	flags.StringVar(&f.Confirm, "confirm", "", "directory of a stored campaign: run the trials that showed its flaws, --trials for each flaw, instead of new ones")
@@ -127,7 +127,7 @@ func (a *app) register(cmd *cobra.Command, f *runFlags) {
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the campaign; 0 draws one")
 	flags.StringVar(&f.shard, "shard", "", "run only one part of the campaign, such as 2/8; lockstorm merge puts the parts together; default: the environment's value (docs/scale.md)")
 	flags.IntVar(&f.shards, "shards", 0, "number of shards, if the environment has only this shard's number")
-	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.defaults(parallelOf)+")")
+	flags.IntVar(&f.Parallel, "parallel", f.Parallel, "trials at a time ("+a.testbeds.defaults(parallelOf)+")")
 	flags.StringVar(&f.Store, "store", f.Store, "directory that campaigns are stored in")
 	flags.StringVar(&f.Name, "name", f.Name, "the campaign's name in the store")
 	flags.IntVar(&f.Shrink, "shrink", shrinkTrials, "trials in which to look for the smallest trial of each violated cell; 0 = not at all (only on virtual time)")
@@ -151,7 +151,7 @@ func groupRunFlags(flags *pflag.FlagSet) {
 
 // campaign runs the campaign that the flags describe and prints the outcome.
 func (a *app) campaign(ctx context.Context, f runFlags) error {
-	choice, err := a.choice(f.Testbed)
+	choice, err := a.testbeds.choice(f.Testbed)
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func withStored(err error, s campaign.Stored) error {
 	return fmt.Errorf("%w; the %s that came before can be read in %s", err, count(len(s.Trials), "trial"), s.Dir)
 }
 
-func (a *app) print(m campaign.Matrix, asJSON bool) error {
+func (a *output) print(m campaign.Matrix, asJSON bool) error {
 	if asJSON {
 		return printJSON(a.stdout, m)
 	}
@@ -334,7 +334,7 @@ func (a *app) outcome(ctx context.Context, s campaign.Stored, asJSON bool, v vol
 
 // discrepancies prints undeclared, doubtful and confirmed flaws; with --expect also declared
 // flaws that were not found and faults that hit nothing; and, on stderr, failed trials.
-func (a *app) discrepancies(w io.Writer, s campaign.Stored) {
+func (a *output) discrepancies(w io.Writer, s campaign.Stored) {
 	for _, u := range s.Matrix.Unexpected {
 		a.say(w, "not declared: %s under %s: %s violated (%s)%s", u.Lock, u.Fault, u.Oracle, u.Cause, at(s.Dir, u.Dir))
 	}

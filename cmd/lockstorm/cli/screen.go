@@ -14,8 +14,17 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 )
 
+// output is where the program writes, and how.
+type output struct {
+	stdout, stderr io.Writer
+	// lookup reads the environment; nil = no variable is set.
+	lookup func(variable string) (string, bool)
+	// program is the program's name as it was called; "" = lockstorm.
+	program string
+}
+
 // environment returns the value of an environment variable; "" if it is not set.
-func (a *app) environment(variable string) string {
+func (a *output) environment(variable string) string {
 	if a.lookup == nil {
 		return ""
 	}
@@ -25,7 +34,7 @@ func (a *app) environment(variable string) string {
 
 // width returns the number of columns of w: the terminal's width, else the value of COLUMNS; 0 =
 // unlimited, if neither is known.
-func (a *app) width(w io.Writer) int {
+func (a *output) width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 			return n
@@ -40,7 +49,7 @@ func (a *app) width(w io.Writer) int {
 
 // colour says whether output to w may be coloured: w is a terminal, and the user has not opted out
 // (https://no-color.org).
-func (a *app) colour(w io.Writer) bool { return a.environment("NO_COLOR") == "" && terminal(w) }
+func (a *output) colour(w io.Writer) bool { return a.environment("NO_COLOR") == "" && terminal(w) }
 
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
@@ -48,18 +57,18 @@ func terminal(w io.Writer) bool {
 }
 
 // screen describes w as an output for a matrix.
-func (a *app) screen(w io.Writer) reports.Screen {
+func (a *output) screen(w io.Writer) reports.Screen {
 	return reports.Screen{Color: a.colour(w), Width: a.width(w), Program: a.program}
 }
 
 // say prints a line. A line wider than w is wrapped, and its further lines are indented.
-func (a *app) say(w io.Writer, format string, args ...any) {
+func (a *output) say(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, wording.Fill(fmt.Sprintf(format, args...), "  ", a.width(w)))
 }
 
 // sayCommand prints a command line, indented, that the user can paste. It begins with the
 // program's name as the user called it.
-func (a *app) sayCommand(w io.Writer, command string) {
+func (a *output) sayCommand(w io.Writer, command string) {
 	const indent = "  "
 	width := a.width(w)
 	if width > 0 {

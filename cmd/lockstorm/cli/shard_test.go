@@ -48,7 +48,7 @@ func TestTheEnvironmentTellsTheShard(t *testing.T) {
 			name, value, _ := strings.Cut(word, "=")
 			vars[name] = value
 		}
-		a := app{stderr: &bytes.Buffer{}, lookup: func(v string) (string, bool) { s, ok := vars[v]; return s, ok }}
+		a := app{output: output{stderr: &bytes.Buffer{}, lookup: func(v string) (string, bool) { s, ok := vars[v]; return s, ok }}}
 		s, err := a.shard(runFlags{shard: c.shard, shards: c.n})
 		got := ""
 		switch {

@@ -31,7 +31,7 @@ func (a *app) shrinks(trials int, chosen bool, c testbedChoice) (int, error) {
 	return 0, nil
 }
 
-func (a *app) shrinkCommand() *cobra.Command {
+func shrinkCommand(a *app) *cobra.Command {
 	var trials int
 	var out string
 	cmd := &cobra.Command{
@@ -72,7 +72,7 @@ func (a *app) shrink(ctx context.Context, dir, out string, trials int) (err erro
 	if sameDirectory(dir, out) {
 		return input.Errorf("--out %s: that is the trial that is shrunk; expected another directory", out)
 	}
-	choice, err := a.choice(s.spec.Testbed)
+	choice, err := a.testbeds.choice(s.spec.Testbed)
 	if err != nil {
 		return err
 	}

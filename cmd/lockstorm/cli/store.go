@@ -14,7 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 )
 
-func (a *app) storeCommand() *cobra.Command {
+func storeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store ls|rm|gc",
 		Short: "List stored campaigns, and remove them",
@@ -28,11 +28,11 @@ The link to the latest campaign stays valid.`,
 			return input.Errorf("lockstorm store %q: expected one of ls, rm, gc", args[0])
 		},
 	}
-	cmd.AddCommand(a.storeListCommand(), a.storeRemoveCommand(), a.storeKeepCommand())
+	cmd.AddCommand(storeListCommand(a), storeRemoveCommand(a), storeKeepCommand(a))
 	return cmd
 }
 
-func (a *app) storeListCommand() *cobra.Command {
+func storeListCommand(a *app) *cobra.Command {
 	var store string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -54,7 +54,7 @@ func (a *app) storeListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) listCampaigns(all []campaign.Holding, asJSON bool, now time.Time) error {
+func (a *output) listCampaigns(all []campaign.Holding, asJSON bool, now time.Time) error {
 	if asJSON {
 		type aged struct {
 			campaign.Holding
@@ -131,7 +131,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-func (a *app) storeRemoveCommand() *cobra.Command {
+func storeRemoveCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm DIR",
 		Short: "Remove one campaign, without asking",
@@ -148,7 +148,7 @@ func (a *app) storeRemoveCommand() *cobra.Command {
 	}
 }
 
-func (a *app) storeKeepCommand() *cobra.Command {
+func storeKeepCommand(a *app) *cobra.Command {
 	var store string
 	var keep int
 	cmd := &cobra.Command{

@@ -48,7 +48,7 @@ const mostFacts = 10
 
 // corpusFacts prints flaws that the corpus does not have, and facts of the corpus that did not come
 // out.
-func (a *app) corpusFacts(w io.Writer, s campaign.Stored) {
+func (a *output) corpusFacts(w io.Writer, s campaign.Stored) {
 	more := func(n int) {
 		if n > mostFacts {
 			a.say(w, "  and %d more (matrix.json)", n-mostFacts)
@@ -102,7 +102,7 @@ func repeated(s campaign.Stored) string {
 
 // asExpected prints a line if a campaign with --expect ran to its end and agrees with the recipes'
 // declarations.
-func (a *app) asExpected(w io.Writer, s campaign.Stored) {
+func (a *output) asExpected(w io.Writer, s campaign.Stored) {
 	switch {
 	case !s.Info.Config.Expect || s.Matrix.ExitCode(true) != campaign.ExitExpected || s.Matrix.Interrupted:
 	case s.Matrix.Shard.Part():
@@ -142,7 +142,7 @@ func onlyLimits(lock string) bool {
 
 // firstLook names the violations to look at first, each with its story in one sentence and the
 // command that shows it again.
-func (a *app) firstLook(w io.Writer, s campaign.Stored) {
+func (a *output) firstLook(w io.Writer, s campaign.Stored) {
 	intro := "look at this first"
 	for _, f := range worstFlaws(s) {
 		kind := "which the recipe does not declare"
@@ -237,7 +237,7 @@ func count(n int, word string) string {
 
 // impatientLease prints a note if the lease time may explain an undeclared lease-outlived flaw: the
 // lock's client may wait for one reply longer than the campaign's lease lasts.
-func (a *app) impatientLease(w io.Writer, s campaign.Stored) {
+func (a *output) impatientLease(w io.Writer, s campaign.Stored) {
 	c := s.Info.Config
 	if c.TTL == 0 || c.TTL >= ownPatience || c.CommandTimeout > 0 {
 		return

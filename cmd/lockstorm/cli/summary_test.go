@@ -101,7 +101,7 @@ func TestTheWorstUndeclaredViolationIsLookedAtFirstThenTheWorst(t *testing.T) {
 		config := campaign.DefaultConfig()
 		config.Seed = 1
 		var out bytes.Buffer
-		a := app{program: "bin/lockstorm"}
+		a := app{output: output{program: "bin/lockstorm"}}
 		a.firstLook(&out, campaign.Stored{Info: campaign.Info{Config: config, Deterministic: true}, Trials: test.trials})
 		if out.String() != test.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, out.String(), test.want)

@@ -44,8 +44,10 @@ type testbedChoice struct {
 	Defaults campaign.Defaults
 }
 
-// testbeds are offered in this order; the first is the default.
-var testbeds = []testbedChoice{
+// offer is the testbeds to choose from; the first is the default.
+type offer []testbedChoice
+
+var testbeds = offer{
 	{
 		Name:     "sim",
 		Doc:      "a deterministic simulation in this program: virtual time, no Redis needed",
@@ -90,16 +92,16 @@ func redisVersion() (string, error) {
 	return version, err
 }
 
-func (a *app) choice(name string) (testbedChoice, error) {
-	i := slices.IndexFunc(a.testbeds, func(c testbedChoice) bool { return c.Name == name })
+func (t offer) choice(name string) (testbedChoice, error) {
+	i := slices.IndexFunc(t, func(c testbedChoice) bool { return c.Name == name })
 	if i < 0 {
 		var names []string
-		for _, c := range a.testbeds {
+		for _, c := range t {
 			names = append(names, c.Name)
 		}
 		return testbedChoice{}, input.Errorf("unknown testbed %q: did you mean %s? (lockstorm list testbeds)", name, campaign.Nearest(name, names))
 	}
-	return a.testbeds[i], nil
+	return t[i], nil
 }
 
 // open opens the testbed; done closes it.
@@ -185,18 +187,18 @@ func (c testbedChoice) versions(tb testbed.Testbed) (campaign.Versions, error) {
 }
 
 // defaults describes, for a flag's help, each testbed's default.
-func (a *app) defaults(of func(testbedChoice) string) string {
+func (t offer) defaults(of func(testbedChoice) string) string {
 	var words []string
-	for _, c := range a.testbeds {
+	for _, c := range t {
 		words = append(words, c.Name+" "+of(c))
 	}
 	return "0 is the default, by testbed: " + strings.Join(words, ", ")
 }
 
 // tellLeases adds the testbeds' own default leases to the help of --ttl.
-func (a *app) tellLeases(flags *pflag.FlagSet) {
+func (t offer) tellLeases(flags *pflag.FlagSet) {
 	var others []string
-	for _, c := range a.testbeds {
+	for _, c := range t {
 		if c.Defaults.TTL > 0 {
 			others = append(others, fmt.Sprintf("%s %v", c.Name, c.Defaults.TTL))
 		}
@@ -215,9 +217,9 @@ func (c testbedChoice) lease(ttl time.Duration, chosen bool) time.Duration {
 }
 
 // namedDefaults says which testbeds run named schedules by default.
-func (a *app) namedDefaults() string {
+func (t offer) namedDefaults() string {
 	var words []string
-	for _, c := range a.testbeds {
+	for _, c := range t {
 		words = append(words, fmt.Sprintf("%s %v", c.Name, c.Defaults.Named))
 	}
 	return "default by testbed: " + strings.Join(words, ", ")
