@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -40,12 +41,10 @@ func shown(value string) string {
 // and orders, must be equal.
 func Compare(a, b Evidence) *Difference {
 	c := newComparer()
-	for _, log := range []func(a, b Evidence){c.ops, c.commands, c.keys} {
-		if log(a, b); c.found != nil {
-			return c.found
-		}
-	}
-	return nil
+	each(c, "history", a.Ops, b.Ops)
+	each(c, "commands", a.Commands, b.Commands)
+	each(c, "keys", a.Keys, b.Keys)
+	return c.found
 }
 
 type comparer struct {
@@ -67,19 +66,103 @@ func (c *comparer) differ(field, a, b string) {
 	}
 }
 
-// each calls entry for every index that both logs have, until there is a difference. a and b are
-// the lengths of the logs; different lengths are a difference, too.
-func (c *comparer) each(log string, a, b int, entry func(i int)) {
-	c.log = log
-	for i := range min(a, b) {
-		c.entry = i
-		if entry(i); c.found != nil {
+// each compares the entries of a log until there is a difference. Different lengths are a difference, too.
+func each[T any](c *comparer, log string, a, b []T) {
+	for i := range min(len(a), len(b)) {
+		if c.found != nil {
 			return
 		}
+		c.log, c.entry = log, i
+		c.value("", reflect.ValueOf(a[i]), reflect.ValueOf(b[i]))
 	}
-	if c.entry = min(a, b); a != b {
-		c.differ("entries", fmt.Sprint(a), fmt.Sprint(b))
+	if c.found == nil && len(a) != len(b) {
+		c.log, c.entry = log, min(len(a), len(b))
+		c.differ("entries", fmt.Sprint(len(a)), fmt.Sprint(len(b)))
 	}
+}
+
+// value compares two values of one type. Bytes may contain tokens; everything else must be equal, except what
+// special says of a structure's fields.
+func (c *comparer) value(field string, a, b reflect.Value) {
+	switch kind := a.Kind(); {
+	case kind == reflect.Pointer:
+		if exact(c, field, !a.IsNil(), !b.IsNil()); !a.IsNil() && !b.IsNil() {
+			c.value(field, a.Elem(), b.Elem())
+		}
+	case kind == reflect.Slice:
+		if exact(c, field+" (length)", a.Len(), b.Len()); a.Len() == b.Len() {
+			for i := range a.Len() {
+				c.value(fmt.Sprintf("%s[%d]", field, i), a.Index(i), b.Index(i))
+			}
+		}
+	case kind == reflect.Struct:
+		for i := range a.NumField() {
+			of := a.Type().Field(i)
+			name, _, _ := strings.Cut(of.Tag.Get("json"), ",")
+			name = strings.TrimPrefix(field+"."+name, ".")
+			if compare := special[a.Type().Name()+"."+of.Name]; compare != nil {
+				compare(c, name, a.Interface(), b.Interface())
+			} else {
+				c.value(name, a.Field(i), b.Field(i))
+			}
+		}
+	case a.Type() == reflect.TypeFor[Bytes]():
+		c.text(field, a.String(), b.String())
+	default:
+		exact(c, field, a.Interface(), b.Interface())
+	}
+}
+
+// special has the fields that are not compared as others of their type. The functions compare a field of two
+// structures.
+var special = map[string]func(c *comparer, field string, a, b any){
+	"Lease.Token": func(c *comparer, field string, a, b any) {
+		if x, y := a.(Lease).Token, b.(Lease).Token; !c.same(x, y, true) {
+			c.differ(field, x, y)
+		}
+	},
+	"Op.Error": func(c *comparer, field string, a, b any) {
+		if x := a.(Op); x.Process == Nemesis && !x.EventKind().Breakdown {
+			c.text(field, x.Error, b.(Op).Error)
+		}
+	},
+	"Op.Window": func(c *comparer, field string, a, b any) {
+		x, y := a.(Op).Window, b.(Op).Window
+		if exact(c, field, x != nil, y != nil); x != nil && y != nil {
+			c.text(field, string(appendRare(nil, x)), string(appendRare(nil, y)))
+		}
+	},
+	"KeyState.Key": func(c *comparer, field string, a, b any) {
+		c.text(field, string(a.(KeyState).Key), string(b.(KeyState).Key))
+	},
+	"KeyState.Value": func(c *comparer, field string, a, b any) {
+		x, y := string(a.(KeyState).Value), string(b.(KeyState).Value)
+		if a.(KeyState).Type == "hash" {
+			c.set(field, strings.Fields(x), strings.Fields(y))
+		} else {
+			c.text(field, x, y)
+		}
+	},
+	"Command.Reply": func(c *comparer, field string, a, b any) {
+		x, y := a.(Command), b.(Command)
+		if len(x.Args) > 0 && unordered[strings.ToUpper(string(x.Args[0]))] > 0 {
+			n := unordered[strings.ToUpper(string(x.Args[0]))]
+			c.set(field, grouped(string(x.Reply), n), grouped(string(y.Reply), n))
+		} else {
+			c.text(field, string(x.Reply), string(y.Reply))
+		}
+	},
+	"KeyContent.Fields": func(c *comparer, field string, a, b any) {
+		c.set(field, pairsOf(a.(KeyContent).Fields), pairsOf(b.(KeyContent).Fields))
+	},
+	"KeyContent.Members": func(c *comparer, field string, a, b any) {
+		x, y := a.(KeyContent), b.(KeyContent)
+		if x.Type == "list" {
+			c.text(field, strings.Join(plainOf(x.Members), "\n"), strings.Join(plainOf(y.Members), "\n"))
+		} else {
+			c.set(field, plainOf(x.Members), plainOf(y.Members))
+		}
+	},
 }
 
 // exact compares values without tokens.
@@ -96,16 +179,6 @@ func (c *comparer) text(field, a, b string) {
 	}
 }
 
-// texts compares lists of values that may contain tokens, element by element.
-func (c *comparer) texts(field string, a, b []Bytes) {
-	if exact(c, field+" (length)", len(a), len(b)); len(a) != len(b) {
-		return
-	}
-	for i := range a {
-		c.text(fmt.Sprintf("%s[%d]", field, i), string(a[i]), string(b[i]))
-	}
-}
-
 // set compares lists as sets, since their order depends on the tokens in them.
 func (c *comparer) set(field string, a, b []string) {
 	if exact(c, field+" (length)", len(a), len(b)); len(a) != len(b) {
@@ -119,117 +192,10 @@ func (c *comparer) set(field string, a, b []string) {
 	}
 }
 
-func (c *comparer) ops(a, b Evidence) {
-	c.each("history", len(a.Ops), len(b.Ops), func(i int) {
-		x, y := a.Ops[i], b.Ops[i]
-		exact(c, "index", x.Index, y.Index)
-		exact(c, "time", x.Time, y.Time)
-		exact(c, "process", x.Process, y.Process)
-		exact(c, "client", x.Client, y.Client)
-		exact(c, "type", x.Type, y.Type)
-		exact(c, "f", x.F, y.F)
-		exact(c, "lock", x.Lock, y.Lock)
-		exact(c, "mode", x.Mode, y.Mode)
-		c.lease(x.Lease, y.Lease)
-		exact(c, "value", fmt.Sprint(x.Value), fmt.Sprint(y.Value))
-		exact(c, "seq", x.Seq, y.Seq)
-		exact(c, "reason", x.Reason, y.Reason)
-		if x.Process == Nemesis && !x.EventKind().Breakdown {
-			c.text("error", x.Error, y.Error)
-		}
-		exact(c, "node", x.Node, y.Node)
-		exact(c, "from", x.From, y.From)
-		exact(c, "offset", x.Offset, y.Offset)
-		c.window(x.Window, y.Window)
-		c.leftovers(x.Keys, y.Keys)
-		c.lost(x.Lost, y.Lost)
-	})
-}
-
-// lost compares what a restarted node has lost (Op.Lost).
-func (c *comparer) lost(a, b *Lost) {
-	if exact(c, "lost", a != nil, b != nil); a == nil || b == nil {
-		return
-	}
-	exact(c, "lost.durability", a.Durability, b.Durability)
-	exact(c, "lost.keys", a.Keys, b.Keys)
-	exact(c, "lost.writes", a.Writes, b.Writes)
-	exact(c, "lost.scripts", a.Scripts, b.Scripts)
-	c.texts("lost.commands", a.Commands, b.Commands)
-}
-
-func (c *comparer) lease(a, b *Lease) {
-	if exact(c, "lease", a != nil, b != nil); a == nil || b == nil {
-		return
-	}
-	if !c.same(a.Token, b.Token, true) {
-		c.differ("lease.token", a.Token, b.Token)
-	}
-	exact(c, "lease.fence", a.Fence, b.Fence)
-	exact(c, "lease.deadline", a.Deadline, b.Deadline)
-	exact(c, "lease.monotonic", a.Monotonic, b.Monotonic)
-}
-
-func (c *comparer) window(a, b *Window) {
-	if exact(c, "window", a != nil, b != nil); a != nil && b != nil {
-		c.text("window", string(appendRare(nil, a)), string(appendRare(nil, b)))
-	}
-}
-
-// leftovers compares the keys that a post-mortem found on a node after the trial (Op.Keys).
-func (c *comparer) leftovers(a, b []KeyState) {
-	if exact(c, "keys (length)", len(a), len(b)); len(a) != len(b) {
-		return
-	}
-	for i := range a {
-		c.text("keys.key", a[i].Key, b[i].Key)
-		exact(c, "keys.type", a[i].Type, b[i].Type)
-		exact(c, "keys.ttl", a[i].TTL, b[i].TTL)
-		if x, y := string(a[i].Value), string(b[i].Value); a[i].Type == "hash" {
-			c.set("keys.value", strings.Fields(x), strings.Fields(y))
-		} else {
-			c.text("keys.value", x, y)
-		}
-	}
-}
-
-func (c *comparer) commands(a, b Evidence) {
-	c.each("commands", len(a.Commands), len(b.Commands), func(i int) {
-		x, y := a.Commands[i], b.Commands[i]
-		exact(c, "index", x.Index, y.Index)
-		exact(c, "client", x.Client, y.Client)
-		exact(c, "node", x.Node, y.Node)
-		exact(c, "conn", x.Conn, y.Conn)
-		exact(c, "phase", x.Phase, y.Phase)
-		exact(c, "n", x.N, y.N)
-		exact(c, "op", x.Op, y.Op)
-		exact(c, "sent", x.Sent, y.Sent)
-		if len(x.Args) > 0 && len(y.Args) > 0 {
-			exact(c, "args[0]", x.Args[0], y.Args[0])
-		}
-		c.texts("args", x.Args, y.Args)
-		exact(c, "arrived", x.Arrived, y.Arrived)
-		exact(c, "served", x.Served, y.Served)
-		exact(c, "replied", x.Replied, y.Replied)
-		exact(c, "exec", x.Exec, y.Exec)
-		c.reply(x, y)
-	})
-}
-
 // unordered maps each command whose reply has no order to the number of words in one element: 2 for
 // HGETALL, whose elements are a field and its value.
 var unordered = map[string]int{
 	"HGETALL": 2, "HKEYS": 1, "HVALS": 1, "SMEMBERS": 1, "SINTER": 1, "SUNION": 1, "SDIFF": 1, "KEYS": 1,
-}
-
-func (c *comparer) reply(a, b Command) {
-	if len(a.Args) > 0 {
-		if n := unordered[strings.ToUpper(string(a.Args[0]))]; n > 0 {
-			c.set("reply", grouped(string(a.Reply), n), grouped(string(b.Reply), n))
-			return
-		}
-	}
-	c.text("reply", string(a.Reply), string(b.Reply))
 }
 
 // grouped splits a compact array into groups of n elements.
@@ -239,36 +205,6 @@ func grouped(reply string, n int) (groups []string) {
 		groups = append(groups, strings.Join(group, " "))
 	}
 	return groups
-}
-
-func (c *comparer) keys(a, b Evidence) {
-	c.each("keys", len(a.Keys), len(b.Keys), func(i int) {
-		x, y := a.Keys[i], b.Keys[i]
-		exact(c, "index", x.Index, y.Index)
-		exact(c, "node", x.Node, y.Node)
-		c.text("key", string(x.Key), string(y.Key))
-		exact(c, "by", x.By, y.By)
-		exact(c, "exec", x.Exec, y.Exec)
-		exact(c, "from", x.From, y.From)
-		exact(c, "to", x.To, y.To)
-		c.content("before", x.Before, y.Before)
-		c.content("after", x.After, y.After)
-	})
-}
-
-func (c *comparer) content(field string, a, b *KeyContent) {
-	if exact(c, field, a != nil, b != nil); a == nil || b == nil {
-		return
-	}
-	exact(c, field+".type", a.Type, b.Type)
-	c.text(field+".value", string(a.Value), string(b.Value))
-	exact(c, field+".expires", a.Expires, b.Expires)
-	c.set(field+".fields", pairsOf(a.Fields), pairsOf(b.Fields))
-	if a.Type == "list" {
-		c.texts(field+".members", a.Members, b.Members)
-	} else {
-		c.set(field+".members", plainOf(a.Members), plainOf(b.Members))
-	}
 }
 
 func pairsOf(fields []Field) (all []string) {
