@@ -90,7 +90,7 @@ func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (denied d
 // others, or that is an entry in a queue does not count. A grant is such an entry if a later
 // operation relied on the grant's value.
 func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
-	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waitingKeys()[g.Key] {
+	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waiting()[g.Key] {
 		return false
 	}
 	if _, indistinct := rp.indistinct().of(g); indistinct || g.Over != nil && g.Over.Rested {

@@ -48,34 +48,41 @@ func Holds(e history.Evidence) ([]Hold, error) {
 	return c.Holds(), c.Sound()
 }
 
-// replay is a replayed trial, with intermediate results that oracles and causes need repeatedly.
+// replay is a replayed trial, with intermediate results that oracles and causes need repeatedly. Those
+// that are functions are computed at their first use.
 type replay struct {
 	*evidence.Replay
-	// unanswered holds the operations with a command that got no reply.
-	unanswered      map[int]bool
-	byOp            map[int][]int                          // places of commands in the log, by operation; -1 for none
-	latest          []time.Duration                        // by place in Holds: the greatest To of this and earlier holds
-	broke           bool                                   // the code under test ended the trial
-	units           int                                    // see countUnits
-	renewing        []int                                  // see renewals
-	renewed         *renewalLog                            // see renewalLog
-	shared          map[keyspace.KeyPlace]bool             // see sharedSpots
-	lastRan         map[int]int                            // see lastOf
-	uses            map[keyspace.KeyPlace]*use             // see use
-	intruders       map[*keyspace.Grant]bool               // see use
-	recorded        map[keyspace.KeyPlace]bool             // see records
-	indistinctCache *indistinctGrants                      // see indistinct
-	writes          map[keyWriter][]*keyWrite              // see keyWrites
-	copies          map[*keyspace.Grant]time.Duration      // see copiedAsOf
-	asking          map[evidence.Owner][]evidence.Interval // see asks
-	waiting         map[string]bool                        // see waitingKeys
-	times           map[asker][]int                        // see timesAsked
-	passing         map[string]bool                        // see passages
-	handed          map[int][]*keyspace.Grant              // grants that a command handed to another client, by the command's place
+	unanswered map[int]bool              // the operations with a command that got no reply
+	byOp       map[int][]int             // places of commands in the log, by operation; -1 for none
+	made       map[int][]*keyspace.Grant // the grants that a command made, by the command's place
+	latest     []time.Duration           // by place in Holds: the greatest To of this and earlier holds
+	broke      bool                      // the code under test ended the trial
+	units      int                       // see countUnits
+	uses       map[keyspace.KeyPlace]*use
+	intruders  map[*keyspace.Grant]bool // grants that overwrote another client's
+	shared     func() map[keyspace.KeyPlace]bool
+	records    func() map[keyspace.KeyPlace]bool
+	passages   func() map[string]bool
+	waiting    func() map[string]bool
+	indistinct func() *indistinctGrants
+	renewals   func() []int
+	keyWrites  func() map[keyWriter][]*keyWrite
+	attempts   func() map[evidence.Owner][]evidence.Interval
+	lastRan    func() map[int]int
+	timesAsked func() map[asker][]int
+	renewed    *renewalLog                       // see renewalLog
+	copies     map[*keyspace.Grant]time.Duration // see copiedAsOf
 }
 
 func replayOf(r *evidence.Replay) *replay {
-	rp := &replay{Replay: r, unanswered: map[int]bool{}, byOp: map[int][]int{}, handed: map[int][]*keyspace.Grant{}}
+	rp := &replay{
+		Replay: r, unanswered: map[int]bool{}, byOp: map[int][]int{}, made: map[int][]*keyspace.Grant{}, copies: map[*keyspace.Grant]time.Duration{},
+	}
+	rp.shared, rp.records = sync.OnceValue(rp.findShared), sync.OnceValue(rp.findRecords)
+	rp.passages, rp.waiting = sync.OnceValue(rp.findPassages), sync.OnceValue(rp.findWaiting)
+	rp.indistinct, rp.renewals = sync.OnceValue(rp.findIndistinct), sync.OnceValue(rp.findRenewals)
+	rp.keyWrites, rp.attempts = sync.OnceValue(rp.findKeyWrites), sync.OnceValue(rp.findAttempts)
+	rp.lastRan, rp.timesAsked = sync.OnceValue(rp.findLastRan), sync.OnceValue(rp.findTimesAsked)
 	for pos, c := range rp.Commands {
 		rp.byOp[c.Op] = append(rp.byOp[c.Op], pos)
 		if c.Replied == 0 {
@@ -83,8 +90,8 @@ func replayOf(r *evidence.Replay) *replay {
 		}
 	}
 	for _, g := range rp.Grants {
-		if g.Handed && !g.Copied {
-			rp.handed[g.Cmd] = append(rp.handed[g.Cmd], g)
+		if !g.Copied {
+			rp.made[g.Cmd] = append(rp.made[g.Cmd], g)
 		}
 	}
 	last := time.Duration(0)
@@ -155,12 +162,8 @@ const crossSlot = "CROSSSLOT"
 // this grant; ok is false if the owner does not hang.
 func (rp *replay) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
 	since, hangs := rp.Hung[g.Client]
-	p, isAcquire := rp.Acquired(g.Op)
-	if !hangs || !isAcquire || p.Done() != history.OK {
-		return 0, false
-	}
-	i, held := rp.HoldOf[p.Complete.Index]
-	return since, held && rp.Holds[i].From <= since && since < rp.Holds[i].To
+	h := rp.hold(g)
+	return since, hangs && h != nil && h.From <= since && since < h.To
 }
 
 // believes reports whether, at time t, a client believed that it held the lock in a mode that is
@@ -224,16 +227,14 @@ type asker struct {
 	node       string
 }
 
-// timesAsked returns the places of the commands that asked a node for the time, in order.
-func (rp *replay) timesAsked() map[asker][]int {
-	if rp.times == nil {
-		rp.times = map[asker][]int{}
-		for pos, c := range rp.Commands {
-			if c.Ran() && keyspace.AsksTime([]history.Command{c}) {
-				by := asker{c.Client, c.Op, c.Node}
-				rp.times[by] = append(rp.times[by], pos)
-			}
+// findTimesAsked returns the places of the commands that asked a node for the time, in order.
+func (rp *replay) findTimesAsked() map[asker][]int {
+	times := map[asker][]int{}
+	for pos, c := range rp.Commands {
+		if c.Ran() && keyspace.AsksTime([]history.Command{c}) {
+			by := asker{c.Client, c.Op, c.Node}
+			times[by] = append(times[by], pos)
 		}
 	}
-	return rp.times
+	return times
 }

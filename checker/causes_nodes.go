@@ -75,7 +75,7 @@ func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, b
 }
 
 // carrying drops three kinds of grants: grants that the party's own acquire removed again, grants
-// that keep nobody out, and grants in keys through which clients only pass (see passages). It keeps
+// that keep nobody out, and grants in keys through which clients only pass (see findPassages). It keeps
 // all grants if none would be left.
 func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {

@@ -103,17 +103,13 @@ func stoodAt(g *keyspace.Grant, at time.Duration) bool {
 	return g.At.Lo <= at && (g.End == nil || at < g.End.At.Lo)
 }
 
-// renewals returns the places of the commands that only prolong a key's TTL, whether they arrived or not:
+// findRenewals returns the places of the commands that only prolong a key's TTL, whether they arrived or not:
 //
 //   - EXPIRE and the like;
 //   - other commands that were seen to set a TTL and nothing else;
 //   - scripts that set a TTL in some run, and never changed anything else. In extensions and outside of
 //     operations, a script need not even have set a TTL.
-func (rp *replay) renewals() []int {
-	if rp.renewing != nil {
-		return rp.renewing
-	}
-	rp.renewing = []int{}
+func (rp *replay) findRenewals() (all []int) {
 	does := rp.scriptDeeds()
 	for pos, c := range rp.Commands {
 		if len(c.Args) < 2 {
@@ -128,10 +124,10 @@ func (rp *replay) renewals() []int {
 			d = rp.deedsOf(pos)
 		}
 		if d.prolongs && !d.more {
-			rp.renewing = append(rp.renewing, pos)
+			all = append(all, pos)
 		}
 	}
-	return rp.renewing
+	return all
 }
 
 // deeds are the observed effects of a command on keys.

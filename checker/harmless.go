@@ -34,7 +34,7 @@ func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 	return any
 }
 
-// records returns the places that hold notes of a lock instead of the lock itself, such as the last
+// findRecords returns the places that hold notes of a lock instead of the lock itself, such as the last
 // client that asked or the number of requests. Every client writes to these places. So a command
 // that overwrites a record ends nobody's grant, and a record keeps nobody out.
 //
@@ -60,31 +60,28 @@ func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 // the same grant.
 //
 // A place is a record too if each owner leaves its name there for ever: see ownerRecords.
-func (rp *replay) records() map[keyspace.KeyPlace]bool {
-	if rp.recorded != nil {
-		return rp.recorded
-	}
-	rp.recorded = map[keyspace.KeyPlace]bool{}
+func (rp *replay) findRecords() map[keyspace.KeyPlace]bool {
+	records := map[keyspace.KeyPlace]bool{}
 	if rp.Claims.KeyQuorum() > 1 {
-		return rp.recorded
+		return records
 	}
 	for _, g := range rp.Grants {
 		at := g.KeyPlace()
 		p, isAcquire := rp.Acquired(g.Op)
-		if intruded := rp.intruders[g] || g.JoinedOthers; !intruded || g.Handed || rp.recorded[at] || !isAcquire || p.Done() != history.Fail {
+		if intruded := rp.intruders[g] || g.JoinedOthers; !intruded || g.Handed || records[at] || !isAcquire || p.Done() != history.Fail {
 			continue
 		}
 		u := rp.uses[at]
 		isTheLock := u.shared && !u.entered
-		rp.recorded[at] = !isTheLock && (g.End == nil || g.End.At.Lo > p.Complete.Time) && rp.refusedElsewhere(g)
+		records[at] = !isTheLock && (g.End == nil || g.End.At.Lo > p.Complete.Time) && rp.refusedElsewhere(g)
 	}
-	rp.ownerRecords()
+	maps.Copy(records, rp.ownerRecords())
 	for _, g := range rp.Grants {
-		if at := g.KeyPlace(); rp.recorded[at] && robbed(g) && rp.releasedInVain(g) {
-			rp.recorded[at] = false
+		if at := g.KeyPlace(); records[at] && robbed(g) && rp.releasedInVain(g) {
+			records[at] = false
 		}
 	}
-	return rp.recorded
+	return records
 }
 
 // use says how acquires used one place.
@@ -132,7 +129,7 @@ func robbed(g *keyspace.Grant) bool {
 	return g.Over != nil && !g.Over.Handed && g.Over.Client != g.Client
 }
 
-// ownerRecords adds the places in which each owner of the lock leaves its name, and that nobody
+// ownerRecords returns the places in which each owner of the lock leaves its name, and that nobody
 // empties. Such a place meets three conditions:
 //
 //   - Only acquires wrote to it, and none of them was refused.
@@ -143,15 +140,12 @@ func robbed(g *keyspace.Grant) bool {
 //
 // A place counts as the lock itself if several clients were granted the lock there, and no grant
 // there was made while another client had a grant there.
-func (rp *replay) ownerRecords() {
+func (rp *replay) ownerRecords() map[keyspace.KeyPlace]bool {
 	candidates := map[keyspace.KeyPlace]bool{}
 	for _, g := range rp.Grants {
 		if rp.passedOn(g) {
 			candidates[g.KeyPlace()] = true
 		}
-	}
-	if len(candidates) == 0 {
-		return
 	}
 	besideTheLock := func(g *keyspace.Grant) bool {
 		return slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
@@ -166,7 +160,7 @@ func (rp *replay) ownerRecords() {
 			delete(candidates, g.KeyPlace())
 		}
 	}
-	maps.Copy(rp.recorded, candidates)
+	return candidates
 }
 
 // passedOn reports whether the owner of the grant had released the lock when another
@@ -208,12 +202,12 @@ func (rp *replay) refusedElsewhere(g *keyspace.Grant) bool {
 	})
 }
 
-// sharedSpots returns the places with a count that keeps nobody out, such as a fence counter. There are two
+// findShared returns the places with a count that keeps nobody out, such as a fence counter. There are two
 // signs of such a count:
 //
 //   - An acquire succeeded although a count that keeps others out would have refused it: see besideEnough.
 //   - Acquires of several locks have shares in the count: see heldBeside.
-func (rp *replay) sharedSpots() map[keyspace.KeyPlace]bool {
+func (rp *replay) findShared() map[keyspace.KeyPlace]bool {
 	type share struct {
 		keyspace.KeyPlace
 		op int
@@ -275,12 +269,7 @@ func (rp *replay) ownOf(op int) []*keyspace.Grant {
 }
 
 // isShared reports whether the grant is a share in a count that keeps nobody out.
-func (rp *replay) isShared(g *keyspace.Grant) bool {
-	if rp.shared == nil {
-		rp.shared = rp.sharedSpots()
-	}
-	return rp.shared[g.KeyPlace()]
-}
+func (rp *replay) isShared(g *keyspace.Grant) bool { return rp.shared()[g.KeyPlace()] }
 
 // idleBeside reports whether the grant is a refused share, and the contact also met a granted share.
 // Then only the granted share kept others out.

@@ -21,14 +21,12 @@ type indistinctGrants struct {
 	why   account.Fact                       // the first reason found; zero if all grants can be told apart
 }
 
-// indistinct returns the grants that cannot be told apart.
-func (rp *replay) indistinct() *indistinctGrants {
-	if rp.indistinctCache == nil {
-		rp.indistinctCache = &indistinctGrants{spots: map[keyspace.KeyPlace]account.Fact{}, pools: map[string]account.Fact{}}
-		rp.severalInOne(rp.indistinctCache)
-		rp.takenOut(rp.indistinctCache)
-	}
-	return rp.indistinctCache
+// findIndistinct returns the grants that cannot be told apart.
+func (rp *replay) findIndistinct() *indistinctGrants {
+	u := &indistinctGrants{spots: map[keyspace.KeyPlace]account.Fact{}, pools: map[string]account.Fact{}}
+	rp.severalInOne(u)
+	rp.takenOut(u)
+	return u
 }
 
 // of returns the reason why the grant cannot be told from others, if there is one.
@@ -302,12 +300,9 @@ func (rp *replay) leaseOver(f Finding) (reason, bool) {
 	if rp.Claims.Renews || rp.Claims.TTL <= 0 || len(f.Clients) != 2 {
 		return reason{}, false
 	}
-	first, second := rp.acquireIn(f, f.Clients[0]), rp.acquireIn(f, f.Clients[1])
-	if first < 0 || second < 0 {
+	first, second, ok := rp.acquiresIn(f)
+	if !ok {
 		return reason{}, false
-	}
-	if rp.DoneAt(rp.Operation(first)) > rp.DoneAt(rp.Operation(second)) {
-		first, second = second, first
 	}
 	by, pos := rp.lastOf(second), rp.lastOf(first)
 	if by < 0 || pos < 0 {

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -122,10 +123,10 @@ func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 }
 
 // waitsFor reports whether the grant is the entry of a client that waited for the lock at
-// that time. An entry stands in a key that carries nothing but entries: see waitingKeys.
+// that time. An entry stands in a key that carries nothing but entries: see findWaiting.
 func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 	p, isAcquire := rp.Acquired(g.Op)
-	if !isAcquire || p.Done() == history.OK || !rp.waitingKeys()[g.Key] {
+	if !isAcquire || p.Done() == history.OK || !rp.waiting()[g.Key] {
 		return false
 	}
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
@@ -136,46 +137,42 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 	return true
 }
 
-// asks reports whether the client was alive and asked for the lock at t: an attempt was open, or t
-// was between an attempt that did not succeed and the client's next attempt, which followed within
-// the lease time.
+// asks reports whether the client was alive and asked for the lock at t: see findAttempts.
 func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
-	if rp.asking == nil {
-		rp.asking = map[evidence.Owner][]evidence.Interval{}
-		refused := map[evidence.Owner]bool{} // the owner's last attempt did not succeed
-		for i := range rp.Pairing.All {
-			p := &rp.Pairing.All[i]
-			if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire {
-				continue
-			}
-			at := evidence.Owner{Client: p.Invoke.Client, Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}
-			s := evidence.Interval{From: p.Invoke.Time, To: rp.DoneAt(p)}
-			all := rp.asking[at]
-			if last := len(all) - 1; last >= 0 && refused[at] && s.From-all[last].To <= rp.Claims.TTL {
-				all[last].To = s.To
-			} else {
-				rp.asking[at] = append(all, s)
-			}
-			refused[at] = p.Done() != history.OK
-		}
-	}
-	if t >= rp.CrashOf(o.Client) {
-		return false
-	}
-	return slices.ContainsFunc(rp.asking[o], func(s evidence.Interval) bool { return s.From <= t && t <= s.To })
+	return t < rp.CrashOf(o.Client) && slices.ContainsFunc(rp.attempts()[o], func(s evidence.Interval) bool { return s.From <= t && t <= s.To })
 }
 
-// waitingKeys returns the keys that hold nothing but entries of waiting clients. Such a key meets two
+// findAttempts returns the intervals in which an owner asked for the lock: an attempt was open, or the
+// attempt before had not succeeded, and the next one followed within the lease time.
+func (rp *replay) findAttempts() map[evidence.Owner][]evidence.Interval {
+	attempts := map[evidence.Owner][]evidence.Interval{}
+	refused := map[evidence.Owner]bool{} // the owner's last attempt did not succeed
+	for i := range rp.Pairing.All {
+		p := &rp.Pairing.All[i]
+		if p.Invoke.Process == history.Nemesis || p.Invoke.F != history.FAcquire {
+			continue
+		}
+		at := evidence.Owner{Client: p.Invoke.Client, Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}
+		s := evidence.Interval{From: p.Invoke.Time, To: rp.DoneAt(p)}
+		all := attempts[at]
+		if last := len(all) - 1; last >= 0 && refused[at] && s.From-all[last].To <= rp.Claims.TTL {
+			all[last].To = s.To
+		} else {
+			attempts[at] = append(all, s)
+		}
+		refused[at] = p.Done() != history.OK
+	}
+	return attempts
+}
+
+// findWaiting returns the keys that hold nothing but entries of waiting clients. Such a key meets two
 // conditions:
 //
 //   - Only refused attempts left anything in it. Entries that another client removed while their acquire
 //     still waited do not count.
 //   - Each attempt that was refused there met another client's entry: see selfRefused.
-func (rp *replay) waitingKeys() map[string]bool {
-	if rp.waiting != nil {
-		return rp.waiting
-	}
-	rp.waiting = map[string]bool{}
+func (rp *replay) findWaiting() map[string]bool {
+	waiting := map[string]bool{}
 	barred, waited := map[string]bool{}, rp.waitedInVain()
 	for _, g := range rp.Grants {
 		switch p, isAcquire := rp.Acquired(g.Op); {
@@ -183,16 +180,14 @@ func (rp *replay) waitingKeys() map[string]bool {
 		case g.Handed || isAcquire && p.Done() == history.OK && !g.Rested && !rp.leftAtOnce(g):
 			barred[g.Key] = true
 		case isAcquire && p.Done() == history.Fail:
-			rp.waiting[g.Key] = true
+			waiting[g.Key] = true
 		}
 	}
 	for _, key := range rp.selfRefused() {
 		barred[key] = true
 	}
-	for key := range barred {
-		delete(rp.waiting, key)
-	}
-	return rp.waiting
+	maps.DeleteFunc(waiting, func(key string, _ bool) bool { return barred[key] })
+	return waiting
 }
 
 // leftAtOnce reports whether the acquire of the grant ended the grant itself.

@@ -74,17 +74,19 @@ func wouldBe(c history.Command, op, pos int, at keyspace.When) *keyspace.Grant {
 	return keyspace.WouldBe(c.Node, c.Client, op, pos, at)
 }
 
-// lastOf returns the place of the operation's last command that ran; -1 if none ran.
-func (rp *replay) lastOf(op int) int {
-	if rp.lastRan == nil {
-		rp.lastRan = map[int]int{}
-		for pos, c := range rp.Commands {
-			if last, known := rp.lastRan[c.Op]; c.Exec > 0 && (!known || rp.Ran(last).Lo <= rp.Ran(pos).Lo) {
-				rp.lastRan[c.Op] = pos
-			}
+func (rp *replay) findLastRan() map[int]int {
+	lastRan := map[int]int{}
+	for pos, c := range rp.Commands {
+		if last, known := lastRan[c.Op]; c.Exec > 0 && (!known || rp.Ran(last).Lo <= rp.Ran(pos).Lo) {
+			lastRan[c.Op] = pos
 		}
 	}
-	if last, ran := rp.lastRan[op]; ran {
+	return lastRan
+}
+
+// lastOf returns the place of the operation's last command that ran; -1 if none ran.
+func (rp *replay) lastOf(op int) int {
+	if last, ran := rp.lastRan()[op]; ran {
 		return last
 	}
 	return -1
@@ -101,6 +103,15 @@ func (rp *replay) acquireIn(f Finding, client int) int {
 		}
 	}
 	return last
+}
+
+// acquiresIn returns the acquires of the finding's first two clients in the order in which they ended.
+func (rp *replay) acquiresIn(f Finding) (first, second int, ok bool) {
+	first, second = rp.acquireIn(f, f.Clients[0]), rp.acquireIn(f, f.Clients[1])
+	if ok = first >= 0 && second >= 0; ok && rp.DoneAt(rp.Operation(first)) > rp.DoneAt(rp.Operation(second)) {
+		first, second = second, first
+	}
+	return first, second, ok
 }
 
 // explainAbsence explains a finding about a lock that never put a key on any node. It explains
@@ -130,12 +141,9 @@ func (rp *replay) explainAbsence(f Finding) (reason, bool) {
 // explainKeyless returns the causes of a finding about two grants if one of them left no
 // key.
 func (rp *replay) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []reason {
-	first, second := rp.acquireIn(f, f.Clients[0]), rp.acquireIn(f, f.Clients[1])
-	if first < 0 || second < 0 {
+	first, second, ok := rp.acquiresIn(f)
+	if !ok {
 		return nil
-	}
-	if rp.DoneAt(rp.Operation(first)) > rp.DoneAt(rp.Operation(second)) {
-		first, second = second, first
 	}
 	if r, ok := rp.stillborn(first); ok {
 		return []reason{r}

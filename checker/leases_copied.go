@@ -40,9 +40,6 @@ func (rp *replay) copiedAsOf(g *keyspace.Grant) time.Duration {
 			}
 		}
 	}
-	if rp.copies == nil {
-		rp.copies = map[*keyspace.Grant]time.Duration{}
-	}
 	rp.copies[g] = asOf
 	return asOf
 }

@@ -258,12 +258,9 @@ type keyWrite struct {
 	after    *history.KeyContent
 }
 
-// keyWrites returns, in order, the changes of each key by each client.
-func (rp *replay) keyWrites() map[keyWriter][]*keyWrite {
-	if rp.writes != nil {
-		return rp.writes
-	}
-	rp.writes = map[keyWriter][]*keyWrite{}
+// findKeyWrites returns, in order, the changes of each key by each client.
+func (rp *replay) findKeyWrites() map[keyWriter][]*keyWrite {
+	writes := map[keyWriter][]*keyWrite{}
 	onNode := map[[2]string][]*keyWrite{} // by node and key
 	for _, s := range rp.Steps {
 		k := rp.Evidence.Keys[s.Change]
@@ -271,7 +268,7 @@ func (rp *replay) keyWrites() map[keyWriter][]*keyWrite {
 		if s.Cmd >= 0 {
 			w := &keyWrite{k.Node, s.At.Lo, Never, s.Cmd, rp.Commands[s.Cmd].Op, k.After}
 			by := keyWriter{here[1], rp.Commands[s.Cmd].Client}
-			rp.writes[by], onNode[here] = append(rp.writes[by], w), append(onNode[here], w)
+			writes[by], onNode[here] = append(writes[by], w), append(onNode[here], w)
 			continue
 		}
 		if k.By != history.ByRestart || k.After == nil {
@@ -284,7 +281,7 @@ func (rp *replay) keyWrites() map[keyWriter][]*keyWrite {
 			w.lost = min(w.lost, s.At.Lo)
 		}
 	}
-	return rp.writes
+	return writes
 }
 
 // prolongedInVain explains a grant whose lease is over at that time only because the node lost, in a restart, the

@@ -109,7 +109,7 @@ func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
 
 // onlyQueued reports whether all these grants are places in queues.
 func (rp *replay) onlyQueued(grants []*keyspace.Grant) bool {
-	return !slices.ContainsFunc(grants, func(g *keyspace.Grant) bool { return !rp.isPassage(g) && !rp.waitingKeys()[g.Key] })
+	return !slices.ContainsFunc(grants, func(g *keyspace.Grant) bool { return !rp.isPassage(g) && !rp.waiting()[g.Key] })
 }
 
 // blocker is one orphan that an attempt met.
@@ -296,16 +296,10 @@ func (o *orphan) add(rp *replay, op int, b blocker) {
 	}
 }
 
-// madeBy returns the grants that the command at place pos made, for its own client or another client.
-func (rp *replay) madeBy(pos int) []*keyspace.Grant {
-	own := slices.DeleteFunc(slices.Clone(rp.Of(rp.Commands[pos].Op)), func(g *keyspace.Grant) bool { return g.Cmd != pos || g.Handed })
-	return append(own, rp.handed[pos]...)
-}
-
 // entersAnew reports whether the command at place pos put a value on the key that was not
 // there before.
 func (rp *replay) entersAnew(pos int, key string) bool {
-	return slices.ContainsFunc(rp.madeBy(pos), func(g *keyspace.Grant) bool {
+	return slices.ContainsFunc(rp.made[pos], func(g *keyspace.Grant) bool {
 		return g.Key == key && !g.Refused && !g.Rested
 	})
 }

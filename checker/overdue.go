@@ -190,5 +190,5 @@ func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 // enters reports whether the command at place pos put a grant on the key, for its own
 // client or for another client. A share whose acquire was refused (Grant.Refused) does not count.
 func (rp *replay) enters(pos int, key string) bool {
-	return slices.ContainsFunc(rp.madeBy(pos), func(g *keyspace.Grant) bool { return g.Key == key && !g.Refused })
+	return slices.ContainsFunc(rp.made[pos], func(g *keyspace.Grant) bool { return g.Key == key && !g.Refused })
 }

@@ -15,7 +15,7 @@ import (
 // grant's TTL. It does not matter whether the command deleted the key, field or member of
 // the grant or overwrote its value. Nobody's grant ends when a command raises a count,
 // joins a queue, or removes an entry that only waited in a queue: see onlyWaited and
-// passages.
+// findPassages.
 //
 // A grant counts if its acquire succeeded. It counts from the command that made it until
 // its owner stops believing in it: until the owner's release, its claimed deadline, the

@@ -54,22 +54,19 @@ func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 }
 
 // isPassage reports whether the grant is in a key that clients only pass through: see
-// passages.
+// findPassages.
 func (rp *replay) isPassage(g *keyspace.Grant) bool { return rp.passages()[g.Key] }
 
-// passages returns the keys out of which acquires take their own entries before they succeed, such
+// findPassages returns the keys out of which acquires take their own entries before they succeed, such
 // as queues in keys of their own. No hold rests on such a key: on the node that granted the lock, each
 // successful acquire took its entry out of the key again and kept a grant in another key. A string
 // that several clients set, one after another, is no queue: it guards the acquires against each
 // other. In a quorum no key is a passage, since acquires also take back grants that are useless to
 // them.
-func (rp *replay) passages() map[string]bool {
-	if rp.passing != nil {
-		return rp.passing
-	}
-	rp.passing = map[string]bool{}
+func (rp *replay) findPassages() map[string]bool {
+	passing := map[string]bool{}
 	if rp.Quorum() > 1 {
-		return rp.passing
+		return passing
 	}
 	barred := map[string]bool{}
 	for i := range rp.Pairing.All {
@@ -92,14 +89,14 @@ func (rp *replay) passages() map[string]bool {
 			barred[l.Key] = barred[l.Key] || here || !anywhere
 		}
 		for _, t := range taken {
-			rp.passing[t.Key] = rp.passing[t.Key] || slices.ContainsFunc(left, func(l *keyspace.Grant) bool { return l.Key != t.Key && l.Node == t.Node })
+			passing[t.Key] = passing[t.Key] || slices.ContainsFunc(left, func(l *keyspace.Grant) bool { return l.Key != t.Key && l.Node == t.Node })
 		}
 	}
-	maps.DeleteFunc(rp.passing, func(key string, _ bool) bool {
+	maps.DeleteFunc(passing, func(key string, _ bool) bool {
 		whole := rp.uses[keyspace.KeyPlace{Key: key}]
 		return barred[key] || whole != nil && whole.several
 	})
-	return rp.passing
+	return passing
 }
 
 // waitedInVain returns the grants that another client removed while they were only entries of waiting

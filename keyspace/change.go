@@ -78,9 +78,9 @@ func Compare(before, after *history.KeyContent) (d Difference) {
 		d.Added = is
 		return d
 	}
-	earlier, later := finder(was), finder(is)
+	earlier, later := values(was), values(is)
 	for _, s := range is {
-		switch old, there := earlier(s.Name); {
+		switch old, there := earlier[s.Name]; {
 		case !there:
 			d.Added = append(d.Added, s)
 		case old != s.Value:
@@ -88,34 +88,19 @@ func Compare(before, after *history.KeyContent) (d Difference) {
 		}
 	}
 	for _, s := range was {
-		if _, stays := later(s.Name); !stays {
+		if _, stays := later[s.Name]; !stays {
 			d.Removed = append(d.Removed, s.Name)
 		}
 	}
 	return d
 }
 
-// finder returns a function that looks up the value of a place.
-func finder(all []Spot) func(name string) (value string, there bool) {
-	const few = 8
-	if len(all) <= few {
-		return func(name string) (string, bool) {
-			for _, s := range all {
-				if s.Name == name {
-					return s.Value, true
-				}
-			}
-			return "", false
-		}
-	}
+func values(all []Spot) map[string]string {
 	values := make(map[string]string, len(all))
 	for _, s := range all {
 		values[s.Name] = s.Value
 	}
-	return func(name string) (string, bool) {
-		value, there := values[name]
-		return value, there
-	}
+	return values
 }
 
 // actor is the origin of a change: a client's command, or a Stranger, who is no client of the
