@@ -298,11 +298,7 @@ func (rp *replay) event(index int) (history.Op, bool) {
 // elsewhere explains a key that expired on one of two primaries. On the other primary, the grant had
 // not ended when the second party got its grant (at the time granted), or its end there was a loss.
 func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
-	for _, l := range rp.Of(first.Op) {
-		p := rp.SplitBrainOf(first.Node, l.Node, first.End.Seq)
-		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= granted {
-			continue
-		}
+	for l, p := range rp.onOtherPrimary(first, first.End.Seq, granted) {
 		last := l.Last()
 		return because(ServerLostKey, []int{first.Cmd, last.Cmd}, account.Fact{
 			What: account.ExpiredApart, Nodes: []string{p.Old, p.Heir, l.Node, first.Node}, Since: p.Since,

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -62,11 +63,7 @@ func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool)
 			}), true
 		}
 	}
-	for _, l := range rp.Of(first.Op) {
-		p := rp.SplitBrainOf(first.Node, l.Node, rp.endSeq(first))
-		if p == nil || l.Key != first.Key || l.Place != first.Place || l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= at {
-			continue
-		}
+	for l, p := range rp.onOtherPrimary(first, rp.endSeq(first), at) {
 		why := account.Fact{Nodes: []string{p.Old, p.Heir, l.Node, first.Node}, Since: p.Since, Key: first.Key, Clients: []int{first.Client}}
 		if w, written := rp.lastWrite(l, at); written && w.node == l.Node && runs(w.at) {
 			why.What, why.Command, why.At = account.ExtendedApart, rp.call(w.cmd), w.at
@@ -78,6 +75,20 @@ func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool)
 		}
 	}
 	return reason{}, false
+}
+
+// onOtherPrimary yields the grants of the same acquire in the same place that stood, or were lost, at that
+// time on the other primary of a split brain that was open at seq.
+func (rp *replay) onOtherPrimary(g *keyspace.Grant, seq int, at time.Duration) iter.Seq2[*keyspace.Grant, *keyspace.SplitBrain] {
+	return func(yield func(*keyspace.Grant, *keyspace.SplitBrain) bool) {
+		for _, l := range rp.Of(g.Op) {
+			p := rp.SplitBrainOf(g.Node, l.Node, seq)
+			ended := l.End != nil && l.End.How != keyspace.Lost && l.End.At.Lo <= at
+			if p != nil && l.KeyPlace() == g.KeyPlace() && !ended && !yield(l, p) {
+				return
+			}
+		}
+	}
 }
 
 // lostInPart reports whether the node that has the copy of a grant lost another grant of

@@ -13,7 +13,7 @@ import (
 // orphan describes how the keys of one abandoned operation kept others out for one cause.
 type orphan struct {
 	op int
-	overdue
+	reason
 	grants []*keyspace.Grant
 	first  keyspace.Contact // the contact of the first client that was kept out
 	last   keyspace.Contact
@@ -74,7 +74,7 @@ func (rp *replay) orphans() []Finding {
 				for _, earlier := range order {
 					found[earlier].superseded = found[earlier].superseded || earlier.op == as.op && earlier.handed == as.handed
 				}
-				o = &orphan{op: b.of, first: b.contact, overdue: x}
+				o = &orphan{op: b.of, first: b.contact, reason: x}
 				found[as] = o
 				order = append(order, as)
 			}

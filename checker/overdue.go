@@ -9,22 +9,17 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// overdue is the reason why a grant is overdue: the grant still keeps others out although
-// no client believes that it holds the lock and, by the recipe's claims, the grant should
-// have ended. The zero value means that the grant is not overdue.
-type overdue struct {
-	cause Cause
-	why   account.Fact // zero if there is nothing to add
-}
+// A grant is overdue if it still keeps others out although no client believes that it holds the lock and, by
+// the recipe's claims, the grant should have ended. A reason without a cause means that it is not overdue.
 
 // whyOverdue returns the reason why the grant, which kept the client out at the contact, was overdue.
-func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) overdue {
+func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) reason {
 	if rp.Claims.ClientClock {
 		return rp.staleTime(l, m.At.Lo, client)
 	}
 	t, now := l.TermAt(m.At.Lo), m.At.Lo
 	if rp.prolonged(l, m) != nil {
-		return overdue{} // the renewal explains why the grant still stands
+		return reason{} // the renewal explains why the grant still stands
 	}
 	claimed, over := rp.outlived(t, now)
 	over = over && now > rp.lastWriteAt(l, now)+claimed+claimed/10
@@ -34,21 +29,21 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 	case !t.Mortal && over && rp.keptByClock(l, now):
 		return rp.prolongedByClock(l, t)
 	case !t.Mortal && (over || claimed == 0): // without a claimed recovery time, every key without a TTL is overdue
-		return overdue{NoExpiry, account.Fact{What: account.Immortal, Since: t.At.Lo}}
+		return because(NoExpiry, nil, account.Fact{What: account.Immortal, Since: t.At.Lo})
 	case !over:
 	case l.Copied && l.AnyTerm(func(t *keyspace.Term) bool { return !t.Mortal }):
-		return overdue{NoExpiry, account.Fact{What: account.TTLNotReplicated, Until: t.Expiry.Mid(), Nodes: []string{l.Node}}}
+		return because(NoExpiry, nil, account.Fact{What: account.TTLNotReplicated, Until: t.Expiry.Mid(), Nodes: []string{l.Node}})
 	case givenBy(l, t) > claimed+claimed/10:
-		return overdue{LongLease, account.Fact{What: account.GivenTooMuch, Age: givenBy(l, t), Span: claimed}}
+		return because(LongLease, nil, account.Fact{What: account.GivenTooMuch, Age: givenBy(l, t), Span: claimed})
 	default:
-		return overdue{Unclassified, account.Fact{What: account.LongerThanSaid, Span: claimed}}
+		return because(Unclassified, nil, account.Fact{What: account.LongerThanSaid, Span: claimed})
 	}
-	return overdue{}
+	return reason{}
 }
 
 // whyLeftOverdue returns the reason why a key that the post-mortem op found is overdue. l is the grant
 // that the key carries; nil if unknown.
-func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.KeyState) overdue {
+func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.KeyState) reason {
 	claimed := rp.Claims.Recovery
 	over := k.TTL > claimed+claimed/10
 	if l != nil {
@@ -60,14 +55,14 @@ func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.Key
 		}
 	}
 	if !over {
-		return overdue{}
+		return reason{}
 	}
 	if l != nil && claimed > 0 {
 		if given := givenBy(l, l.TermAt(op.Time)); given > claimed+claimed/10 {
-			return overdue{LongLease, account.Fact{What: account.GivenTooMuch, Age: given, Span: claimed}}
+			return because(LongLease, nil, account.Fact{What: account.GivenTooMuch, Age: given, Span: claimed})
 		}
 	}
-	return overdue{cause: Unclassified}
+	return unclear
 }
 
 // givenBy returns the TTL that the grant's own client gave the key with the command of the term; 0 if
@@ -83,12 +78,12 @@ func givenBy(l *keyspace.Grant, t *keyspace.Term) (given time.Duration) {
 }
 
 // prolongedByClock returns the reason that the node's clock was set back, so that the key lived longer.
-func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) overdue {
+func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) reason {
 	until := t.Fair.Mid()
 	if !t.Mortal {
 		until = max(t.At.Lo, rp.lastWriteAt(l, Never)) + rp.Claims.Recovery
 	}
-	return overdue{ServerClock, account.Fact{What: account.ClockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until}}
+	return because(ServerClock, nil, account.Fact{What: account.ClockSetBack, Nodes: []string{l.Node}, Key: l.Key, Until: until})
 }
 
 // keptByClock reports whether a grant outlived the claimed recovery time only because its
@@ -116,13 +111,13 @@ func (rp *replay) outlived(t *keyspace.Term, now time.Duration) (claimed time.Du
 // of the owner's clock, and other clients compare this time with their own clocks. If no
 // clock was wrong, the grant is not overdue: a client that met the grant late may have lost a
 // race to take it over.
-func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) overdue {
+func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) reason {
 	claimed := max(rp.Claims.Recovery, rp.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10
 	if ahead, _, ok := rp.clockAhead(l, []int{client}, now); ok && 0 < late && late <= ahead {
-		return overdue{ClientClock, account.Fact{What: account.TimeAhead, Clients: []int{l.Client, client}, Offset: ahead}}
+		return because(ClientClock, nil, account.Fact{What: account.TimeAhead, Clients: []int{l.Client, client}, Offset: ahead})
 	}
-	return overdue{}
+	return reason{}
 }
 
 // clockAhead compares the owner's clock, when the owner read it, with the waiting clients'
