@@ -186,10 +186,7 @@ func TestAScriptedClientDoesWhatItIsToldThenRestsUntilHealing(t *testing.T) {
 		}
 		return nil
 	}}
-	ops, err := play(t, "mutex", e, opts, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ops := played(t, "mutex", e, opts, nil)
 	healed := slices.IndexFunc(ops, is(history.FHealed, history.Info))
 	var held []string
 	var holds []time.Duration
@@ -218,10 +215,7 @@ func TestAScriptedClientDoesWhatItIsToldThenRestsUntilHealing(t *testing.T) {
 func TestScriptedClientsWakeOneAfterAnother(t *testing.T) {
 	opts := options
 	opts.Script = [][]Section{{}}
-	ops, err := play(t, "mutex", &fakeEnv{}, opts, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ops := played(t, "mutex", &fakeEnv{}, opts, nil)
 	for c := range opts.Clients {
 		if at, want := invokedAt(ops, c)[0], opts.Duration+time.Duration(c+1)*apart; at != want {
 			t.Errorf("client %d woke at %v, want %v", c, at, want)

@@ -167,6 +167,16 @@ var options = Options{
 	Retry: 50 * time.Millisecond, Duration: 3 * time.Second, Margin: 500 * time.Millisecond, Seed: 7,
 }
 
+// played is play for a run that must not fail.
+func played(t *testing.T, name string, e *fakeEnv, opts Options, adapt func(*memoryLock)) []history.Op {
+	t.Helper()
+	ops, err := play(t, name, e, opts, adapt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ops
+}
+
 // play runs a workload in virtual time and returns its history. adapt changes each client's lock
 // before use; nil = the lock is sound.
 func play(t *testing.T, name string, e *fakeEnv, opts Options, adapt func(*memoryLock)) (ops []history.Op, err error) {

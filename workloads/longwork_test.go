@@ -33,10 +33,7 @@ func TestLongWorkIsDoneWhereItsStepHasIt(t *testing.T) {
 	for call, want := range map[int]string{1: "acquire read", 2: "read write", 3: "read write"} {
 		opts := options
 		opts.Clients = 1
-		ops, err := play(t, "mutex", &fakeEnv{work: slowOnce(long, call)}, opts, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := played(t, "mutex", &fakeEnv{work: slowOnce(long, call)}, opts, nil)
 		var done []history.Op
 		for _, op := range ops {
 			if op.Type == history.OK {
@@ -59,10 +56,7 @@ func TestACarefulClientStopsSlowWorkWhenItsLeaseIsLost(t *testing.T) {
 	for call, want := range map[int]struct{ reads, writes int }{1: {0, 0}, 2: {1, 0}, 3: {1, 1}} {
 		opts := options
 		opts.Clients, opts.Script = 1, [][]Section{{{Retry: time.Millisecond}}}
-		ops, err := play(t, "mutex", &fakeEnv{work: slowOnce(time.Minute, call)}, opts, losing(time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := played(t, "mutex", &fakeEnv{work: slowOnce(time.Minute, call)}, opts, losing(time.Second))
 		released := slices.IndexFunc(ops, func(op history.Op) bool { return op.F == history.FRelease })
 		reads := count(ops[:released], is(history.FRead, history.OK))
 		writes := count(ops[:released], is(history.FWrite, history.OK))
@@ -86,18 +80,10 @@ func losing(after time.Duration) func(*memoryLock) {
 }
 
 func TestAHungClientReleasesNothingAndLearnsThatItsLeaseIsLost(t *testing.T) {
-	e := &fakeEnv{work: func(client int) (<-chan struct{}, error) {
-		if client == 0 {
-			return nil, testbed.ErrHung
-		}
-		return nil, nil
-	}}
+	e := &fakeEnv{work: hangsFirst}
 	opts := options
 	opts.Clients = 2
-	ops, err := play(t, "mutex", e, opts, losing(opts.Duration/2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ops := played(t, "mutex", e, opts, losing(opts.Duration/2))
 	mine := func(f string) int {
 		return count(ops, func(op history.Op) bool { return op.Client == 0 && op.F == f && op.Type != history.Invoke })
 	}
@@ -133,14 +119,11 @@ func TestAClientThatHangsUnderTwoLocksLearnsOfTheLossOfEach(t *testing.T) {
 		}}
 		opts := options
 		opts.Clients, opts.Keys = 2, 2
-		ops, err := play(t, c.workload, e, opts, func(l *memoryLock) {
+		ops := played(t, c.workload, e, opts, func(l *memoryLock) {
 			if l.client == 0 && slices.Contains(c.lost, l.key) {
 				losing(opts.Duration / 2)(l)
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		var held, lost []string
 		for _, op := range ops {
 			switch {

@@ -44,6 +44,18 @@ func hangsFirst(client int) (<-chan struct{}, error) {
 // time.
 func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 	const reported, long = 300 * time.Millisecond, 500 * time.Millisecond
+	slowSecond := func(l *memoryLock) { // the second lock takes long, the first is lost meanwhile
+		if l.key == "lock-1" {
+			l.try = slowly(long, nil)
+			return
+		}
+		losing(reported)(l)
+	}
+	atDeadline := func(l *memoryLock) { // the loss comes with the deadline
+		losing(reported)(l)
+		end := time.Now().Add(reported)
+		l.deadline = func() time.Time { return end }
+	}
 	for _, c := range []struct {
 		name, workload string
 		env            fakeEnv
@@ -55,14 +67,8 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 	}{
 		{
 			name: "while the client waits for a second lock", workload: "two-locks",
-			adapt: func(l *memoryLock) {
-				if l.key == "lock-1" {
-					l.try = slowly(long, nil)
-					return
-				}
-				losing(reported)(l)
-			},
-			want: []string{"lock-0 during acquire of lock-1 after 0s"},
+			adapt: slowSecond,
+			want:  []string{"lock-0 during acquire of lock-1 after 0s"},
 		},
 		{
 			name: "of both locks, under both, while the client reaches a step late", workload: "two-locks",
@@ -92,15 +98,9 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		},
 		{
 			name: "a frozen client learns of it when it is resumed", workload: "two-locks",
-			env: fakeEnv{awake: func(int) { time.Sleep(100 * time.Millisecond) }},
-			adapt: func(l *memoryLock) {
-				if l.key == "lock-1" {
-					l.try = slowly(long, nil)
-					return
-				}
-				losing(reported)(l)
-			},
-			want: []string{"lock-0 during acquire of lock-1 after 100ms"},
+			env:   fakeEnv{awake: func(int) { time.Sleep(100 * time.Millisecond) }},
+			adapt: slowSecond,
+			want:  []string{"lock-0 during acquire of lock-1 after 100ms"},
 		},
 		{
 			name: "a client that is frozen at its work learns of it when it is resumed", workload: "mutex",
@@ -124,45 +124,27 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 		{
 			name: "a deadline that has passed tells no more", workload: "two-locks",
 			adapt: func(l *memoryLock) {
-				if l.key == "lock-1" {
-					l.try = slowly(long, nil)
-					return
+				if slowSecond(l); l.key != "lock-1" {
+					atDeadline(l)
 				}
-				losing(reported)(l)
-				end := time.Now().Add(reported)
-				l.deadline = func() time.Time { return end }
 			},
 			want: []string{"lock-0 after 210.51ms"}, // when the client next checks for a loss
 		},
 		{
 			name: "a client that hangs when its deadline has passed looks no more", workload: "mutex",
-			env: fakeEnv{at: stuck(testbed.StepHold, long), work: hangsFirst},
-			adapt: func(l *memoryLock) {
-				losing(reported)(l)
-				end := time.Now().Add(reported)
-				l.deadline = func() time.Time { return end }
-			},
-			want: []string{"lock-0 after 201.01ms"}, // when the client begins to hang
+			env:   fakeEnv{at: stuck(testbed.StepHold, long), work: hangsFirst},
+			adapt: atDeadline,
+			want:  []string{"lock-0 after 201.01ms"}, // when the client begins to hang
 		},
 		{
 			name: "a client that hangs before its deadline learns of the loss then", workload: "mutex",
-			env: fakeEnv{work: hangsFirst},
-			adapt: func(l *memoryLock) {
-				losing(reported)(l)
-				end := time.Now().Add(reported)
-				l.deadline = func() time.Time { return end }
-			},
-			want: []string{"lock-0 after 0s"},
+			env:   fakeEnv{work: hangsFirst},
+			adapt: atDeadline,
+			want:  []string{"lock-0 after 0s"},
 		},
 		{
 			name: "a trusting client does not ask", workload: "two-locks", trusting: true,
-			adapt: func(l *memoryLock) {
-				if l.key == "lock-1" {
-					l.try = slowly(long, nil)
-					return
-				}
-				losing(reported)(l)
-			},
+			adapt: slowSecond,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -171,10 +153,7 @@ func TestALossIsRecordedWhenItIsReported(t *testing.T) {
 			// The second client keeps the trial going if the first one hangs.
 			opts.Clients, opts.Keys, opts.Trusting = 2, max(1, load.Locks), c.trusting
 			opts.Script = [][]Section{{{Hold: 30 * time.Millisecond, Retry: time.Millisecond}}}
-			ops, err := play(t, c.workload, &c.env, opts, c.adapt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ops := played(t, c.workload, &c.env, opts, c.adapt)
 			if got := losses(ops, reported); !slices.Equal(got, c.want) {
 				t.Errorf("got the losses\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(c.want, "\n\t"))
 			}
@@ -210,13 +189,10 @@ func losses(ops []history.Op, reported time.Duration) (all []string) {
 func TestAnExtensionDoesNotUndoALoss(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Script = 1, [][]Section{{{Hold: 30 * time.Millisecond, Retry: time.Millisecond}}}
-	ops, err := play(t, "extend", &fakeEnv{}, opts, func(l *memoryLock) {
+	ops := played(t, "extend", &fakeEnv{}, opts, func(l *memoryLock) {
 		l.extend = slowly(500*time.Millisecond, nil)
 		losing(300 * time.Millisecond)(l)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	healed := slices.IndexFunc(ops, func(op history.Op) bool { return op.F == history.FHealed })
 	writes, extended := count(ops[:healed], is(history.FWrite, history.OK)), count(ops[:healed], is(history.FExtend, history.OK))
 	if writes != 0 || extended != 1 {
@@ -229,13 +205,10 @@ func TestAnExtensionDoesNotUndoALoss(t *testing.T) {
 func TestALateExtensionIsAskedForAfterALoss(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Script = 1, [][]Section{{{Hold: 30 * time.Millisecond, Late: time.Second, Retry: time.Millisecond}}}
-	ops, err := play(t, "extend", &fakeEnv{}, opts, func(l *memoryLock) {
+	ops := played(t, "extend", &fakeEnv{}, opts, func(l *memoryLock) {
 		l.extend = func() error { return locks.ErrNotHeld }
 		losing(300 * time.Millisecond)(l)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	lost, asked := slices.IndexFunc(ops, is(history.FLost, history.Info)), slices.IndexFunc(ops, is(history.FExtend, history.Invoke))
 	if lost < 0 || asked < lost {
 		t.Errorf("the loss is entry %d and the extension is invoked in entry %d, want the extension later", lost, asked)

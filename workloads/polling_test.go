@@ -33,13 +33,10 @@ func TestOnlyWhoWaitsByBoundedPollingGivesUpABusyLock(t *testing.T) {
 			}
 			return nil
 		}}
-		ops, err := play(t, "mutex", e, o, func(l *memoryLock) {
+		ops := played(t, "mutex", e, o, func(l *memoryLock) {
 			l.polled = tt.polled
 			l.try = func() error { begun++; return locks.ErrBusy }
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		recorded := 0
 		for _, op := range ops {
 			if op.Type == history.Fail && op.F == history.FAcquire && op.Reason == history.Busy {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -105,9 +104,7 @@ func TestAQuorumOfKeysIsPutOnTrial(t *testing.T) {
 // excludes checks that the oracle exclusion held.
 func excludes(t *testing.T, e history.Evidence) {
 	t.Helper()
-	all := verdicts(t, e)
-	i := slices.IndexFunc(all, func(v checker.Verdict) bool { return v.Oracle == "exclusion" })
-	if all[i].Result != checker.Held {
-		t.Errorf("exclusion is %s: %s %v", all[i].Result, all[i].Why, all[i].Findings)
+	if v := said(t, e, "exclusion"); v.Result != checker.Held {
+		t.Errorf("exclusion is %s: %s %v", v.Result, v.Why, v.Findings)
 	}
 }

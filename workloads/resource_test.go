@@ -43,10 +43,7 @@ func TestARefusedWriteEndsTheLeaseOfCarefulAndTrustingClients(t *testing.T) {
 		opts.Trusting, opts.Clients = trusting, 2
 		// The first client stops before its write, and the second gets in meanwhile.
 		opts.Script = [][]Section{{{Late: 400 * time.Millisecond}}, {{Retry: 1}, {Retry: 1}}}
-		ops, err := play(t, "mutex", &fakeEnv{fenced: true}, opts, gaps())
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := played(t, "mutex", &fakeEnv{fenced: true}, opts, gaps())
 		i := slices.IndexFunc(ops, is(history.FWrite, history.Fail))
 		if i < 0 || ops[i].Client != 0 || ops[i].Reason != history.Stale || ops[i].Seq != 0 || ops[i].Value != nil {
 			t.Fatalf("trusting %v: no write of the first client was refused as stale: %+v", trusting, ops)
@@ -65,13 +62,10 @@ func TestARefusedWriteEndsTheLeaseOfCarefulAndTrustingClients(t *testing.T) {
 }
 
 func TestALockWithoutFencesIsNotAskedForThem(t *testing.T) {
-	ops, err := play(t, "mutex", &fakeEnv{}, options, func(l *memoryLock) {
+	ops := played(t, "mutex", &fakeEnv{}, options, func(l *memoryLock) {
 		fence := int64(100)
 		l.fence = func() int64 { fence--; return fence }
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if n := count(ops, is(history.FWrite, history.Fail)); n > 0 || count(ops, is(history.FWrite, history.OK)) == 0 {
 		t.Errorf("%d writes were refused", n)
 	}
@@ -83,12 +77,9 @@ func TestALateWriteOutlastsTheLookBeforeIt(t *testing.T) {
 	opts.Script = [][]Section{{{Late: 2 * opts.TTL}}}
 	for _, name := range []string{"mutex", "counter", "handoff", "lottery"} {
 		var deadline time.Time
-		ops, err := play(t, name, &fakeEnv{}, opts, func(l *memoryLock) {
+		ops := played(t, name, &fakeEnv{}, opts, func(l *memoryLock) {
 			l.deadline = func() time.Time { deadline = time.Now().Add(opts.TTL); return deadline }
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		late := func(op history.Op) bool {
 			return op.F == history.FWrite && op.Type == history.OK && op.Time > op.Lease.Deadline
 		}
@@ -104,10 +95,7 @@ func TestALateSectionIsLateOnceAndNotInTheLivenessPhase(t *testing.T) {
 		opts := options
 		opts.Clients, opts.Trusting = 1, true
 		opts.Script = [][]Section{{{Late: opts.TTL}}}
-		ops, err := play(t, name, &fakeEnv{}, opts, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := played(t, name, &fakeEnv{}, opts, nil)
 		left := slices.IndexFunc(ops, is(history.FRelease, history.Invoke))
 		if took := ops[left].Time; took < opts.TTL || took > opts.TTL*3/2 {
 			t.Errorf("%s: the late section took %v, want %v and little more", name, took, opts.TTL)
@@ -116,10 +104,7 @@ func TestALateSectionIsLateOnceAndNotInTheLivenessPhase(t *testing.T) {
 	for seed := range uint64(40) { // outside the liveness phase, a sixth of the sections would be late
 		opts := options
 		opts.Seed, opts.Clients, opts.Duration = seed, 1, time.Microsecond
-		ops, err := play(t, "fenced-write", &fakeEnv{fenced: true}, opts, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := played(t, "fenced-write", &fakeEnv{fenced: true}, opts, nil)
 		if last := ops[len(ops)-1].Time; last > opts.TTL {
 			t.Errorf("seed %d: a client alone in the liveness phase was late: it ended at %v", seed, last)
 		}
@@ -147,10 +132,7 @@ func TestFencedWritesComeLateOnPurpose(t *testing.T) {
 
 func TestTheCounterShowsHowManyUpdatesWereLost(t *testing.T) {
 	for _, good := range []bool{true, false} {
-		ops, err := play(t, "counter", &fakeEnv{}, options, func(l *memoryLock) { l.free = !good })
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := played(t, "counter", &fakeEnv{}, options, func(l *memoryLock) { l.free = !good })
 		var last []int64
 		writes := 0
 		for _, op := range ops {
@@ -166,10 +148,7 @@ func TestTheCounterShowsHowManyUpdatesWereLost(t *testing.T) {
 }
 
 func TestExactlyOneInstanceDrawsTenWinnersInEveryRound(t *testing.T) {
-	ops, err := play(t, "lottery", &fakeEnv{}, options, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ops := played(t, "lottery", &fakeEnv{}, options, nil)
 	by, winnersOf := map[int64]int{}, map[int64]int64{}
 	tried := map[int64]map[int]bool{}
 	for _, op := range ops {
@@ -219,7 +198,7 @@ func TestWhoGetsInAfterACrashTakesTheJobOver(t *testing.T) {
 		return nil
 	}}
 	var takers []int64
-	ops, err := play(t, "handoff", e, options, func(l *memoryLock) {
+	ops := played(t, "handoff", e, options, func(l *memoryLock) {
 		l.try = func() error {
 			if crashed.Load() {
 				l.s.expire(l.key, 1)
@@ -227,9 +206,6 @@ func TestWhoGetsInAfterACrashTakesTheJobOver(t *testing.T) {
 			return nil
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	note := []int64{0, 0, parts}
 	for _, op := range ops {
 		if op.F != history.FWrite || op.Type != history.OK {

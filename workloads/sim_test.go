@@ -83,17 +83,6 @@ func verdicts(t *testing.T, e history.Evidence) []checker.Verdict {
 	return all
 }
 
-// onResource returns the verdict of the oracle resource, which judges recorded touches.
-func onResource(t *testing.T, e history.Evidence) checker.Verdict {
-	t.Helper()
-	all := verdicts(t, e)
-	i := slices.IndexFunc(all, func(v checker.Verdict) bool { return v.Oracle == "resource" })
-	if i < 0 {
-		t.Fatal("no verdict on the resource")
-	}
-	return all[i]
-}
-
 // Clients' decisions, written as a script, give the same trial. Shrinking relies on that.
 func TestAScriptOfATrialsChoicesGivesTheSameHistory(t *testing.T) {
 	faults := []string{"client-crash", "client-pause", "lost-reply"}
@@ -211,7 +200,7 @@ func TestCheckThenSetIsSeenInEveryWorkload(t *testing.T) {
 			t.Parallel()
 			touches := !slices.Contains(untouched, p[1])
 			for seed := range uint64(20) {
-				got := onResource(t, run(t, spec(p[0], p[1], seed))).Result
+				got := said(t, run(t, spec(p[0], p[1], seed)), "resource").Result
 				switch {
 				case touches && got == checker.Violated:
 					return
@@ -244,7 +233,7 @@ func TestWhatTheCounterLostIsAViolationOfTheResource(t *testing.T) {
 				continue
 			}
 			lossy++
-			if v := onResource(t, e); v.Result != checker.Violated {
+			if v := said(t, e, "resource"); v.Result != checker.Violated {
 				t.Errorf("%s, seed %d: %d updates are lost, and the resource is %q", lock, seed, lost, v.Result)
 			}
 		}

@@ -29,10 +29,7 @@ func is(f string, typ history.Type) func(history.Op) bool {
 func TestAGoodLockLosesNoUpdate(t *testing.T) {
 	for _, name := range []string{"mutex", "reentrant"} {
 		t.Run(name, func(t *testing.T) {
-			ops, err := play(t, name, &fakeEnv{}, options, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ops := played(t, name, &fakeEnv{}, options, nil)
 			var last int64
 			for _, op := range ops {
 				if op.F == history.FWrite && op.Type == history.OK {
@@ -52,10 +49,7 @@ func TestAGoodLockLosesNoUpdate(t *testing.T) {
 // Before a client waits, it makes a single attempt, unless the lock has no single attempts.
 func TestALockWithoutSingleAttemptsIsNotTriedFirst(t *testing.T) {
 	for _, waits := range []bool{true, false} {
-		ops, err := play(t, "mutex", &fakeEnv{waits: waits}, options, func(l *memoryLock) { l.waiting = true })
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := played(t, "mutex", &fakeEnv{waits: waits}, options, func(l *memoryLock) { l.waiting = true })
 		busy, granted := count(ops, is(history.FAcquire, history.Fail)), count(ops, is(history.FAcquire, history.OK))
 		if waits != (busy == 0) || granted < 10 {
 			t.Errorf("waits %v: %d attempts were refused, %d granted", waits, busy, granted)
@@ -64,10 +58,7 @@ func TestALockWithoutSingleAttemptsIsNotTriedFirst(t *testing.T) {
 }
 
 func TestReadersShareAndSeeEqualPairs(t *testing.T) {
-	ops, err := play(t, "read-write", &fakeEnv{}, options, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ops := played(t, "read-write", &fakeEnv{}, options, nil)
 	reading := map[int]bool{}
 	shared, writes := false, 0
 	for _, op := range ops {
@@ -92,10 +83,7 @@ func TestEveryLivingClientGetsInOnceAfterHealing(t *testing.T) {
 	for _, keys := range []int{1, 3} {
 		opts := options
 		opts.Keys = keys
-		ops, err := play(t, "mutex", &fakeEnv{}, opts, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ops := played(t, "mutex", &fakeEnv{}, opts, nil)
 		healed := slices.IndexFunc(ops, is(history.FHealed, history.Info))
 		type entry struct {
 			client int
@@ -116,10 +104,7 @@ func TestEveryLivingClientGetsInOnceAfterHealing(t *testing.T) {
 func TestABlockedLockEndsTheLivenessPhaseAfterItsGrace(t *testing.T) {
 	for name, stuck := range map[string]error{"busy": locks.ErrBusy, "unknown": errors.New("i/o timeout")} {
 		t.Run(name, func(t *testing.T) {
-			ops, err := play(t, "mutex", &fakeEnv{}, options, func(l *memoryLock) { l.try = func() error { return stuck } })
-			if err != nil {
-				t.Fatal(err)
-			}
+			ops := played(t, "mutex", &fakeEnv{}, options, func(l *memoryLock) { l.try = func() error { return stuck } })
 			if n := count(ops, is(history.FAcquire, history.OK)); n != 0 {
 				t.Fatalf("%d acquires succeeded", n)
 			}
@@ -142,10 +127,7 @@ func TestACrashedClientDoesNothingMore(t *testing.T) {
 		}
 		return nil
 	}}
-	ops, err := play(t, "mutex", e, options, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ops := played(t, "mutex", e, options, nil)
 	if n := count(ops, func(op history.Op) bool { return op.Client == 1 && op.F == history.FRelease }); n != 0 {
 		t.Errorf("the crashed client released %d times", n)
 	}
@@ -155,12 +137,9 @@ func TestACarefulClientStopsAtItsDeadlineAndATrustingOneDoesNot(t *testing.T) {
 	for _, trusting := range []bool{false, true} {
 		opts := options
 		opts.Trusting, opts.Clients = trusting, 1
-		ops, err := play(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) {
+		ops := played(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) {
 			l.deadline = func() time.Time { return time.Now().Add(opts.Hold / 2) }
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		writes := count(ops, is(history.FWrite, history.OK))
 		lost := count(ops, is(history.FLost, history.Info))
 		if trusting != (writes > 0) || trusting != (lost == 0) {
@@ -173,12 +152,9 @@ func TestADeadlineIsRecordedOnTheClientsOwnClock(t *testing.T) {
 	e := &fakeEnv{skew: time.Minute}
 	opts := options
 	opts.Clients = 1
-	ops, err := play(t, "mutex", e, opts, func(l *memoryLock) {
+	ops := played(t, "mutex", e, opts, func(l *memoryLock) {
 		l.deadline = func() time.Time { return time.Now().Add(e.skew + time.Second) }
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, op := range ops {
 		if op.F == history.FAcquire && op.Type == history.OK {
 			if got, want := op.Lease.Deadline, op.Time+e.skew+time.Second; got != want {
@@ -193,10 +169,7 @@ func TestALostLeaseEndsTheWorkAndIsRecordedOnce(t *testing.T) {
 	opts.Clients = 1
 	lost := make(chan struct{})
 	close(lost)
-	ops, err := play(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) { l.lost = lost })
-	if err != nil {
-		t.Fatal(err)
-	}
+	ops := played(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) { l.lost = lost })
 	acquired := count(ops, is(history.FAcquire, history.OK))
 	if n := count(ops, is(history.FLost, history.Info)); n != acquired {
 		t.Errorf("%d lost events for %d holds", n, acquired)
@@ -212,7 +185,7 @@ func TestALostLeaseEndsTheWorkAndIsRecordedOnce(t *testing.T) {
 func TestAnUnknownOutcomeGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
 	opts := options
 	opts.Clients = 2
-	ops, err := play(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) {
+	ops := played(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) {
 		calls := 0
 		l.try = func() error {
 			if calls++; calls%2 == 1 {
@@ -221,9 +194,6 @@ func TestAnUnknownOutcomeGoesOnAsANewProcessOfTheSameOwner(t *testing.T) {
 			return nil
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ended := map[history.Process]bool{}
 	for _, op := range ops {
 		if op.Process == history.Nemesis {
@@ -262,7 +232,7 @@ func TestAnErrorThatALockTakesForARefusalIsOfUnknownOutcome(t *testing.T) {
 	} {
 		opts := options
 		opts.Clients, opts.Script = 1, [][]Section{{{Retry: time.Millisecond}}}
-		ops, err := play(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) {
+		ops := played(t, "mutex", &fakeEnv{}, opts, func(l *memoryLock) {
 			calls := 0
 			l.try = func() error {
 				if calls++; calls == 1 {
@@ -271,9 +241,6 @@ func TestAnErrorThatALockTakesForARefusalIsOfUnknownOutcome(t *testing.T) {
 				return nil
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		op := ops[1]
 		if op.Type != failed.how || op.Reason != failed.reason || op.Error != "" != (failed.text != "") || !strings.HasSuffix(op.Error, failed.text) || op.Lease.Token != "sent" {
 			t.Errorf("%s: got %+v, want %s, %q, with the text %q and the token", name, op, failed.how, failed.reason, failed.text)
@@ -290,7 +257,7 @@ func TestAnErrorThatALockTakesForARefusalIsOfUnknownOutcome(t *testing.T) {
 func TestReentryRefusedTellsTheHolderThatItLost(t *testing.T) {
 	opts := options
 	opts.Clients = 1
-	ops, err := play(t, "reentrant", &fakeEnv{}, opts, func(l *memoryLock) {
+	ops := played(t, "reentrant", &fakeEnv{}, opts, func(l *memoryLock) {
 		calls := 0
 		l.try = func() error {
 			if calls++; calls%2 == 0 {
@@ -299,9 +266,6 @@ func TestReentryRefusedTellsTheHolderThatItLost(t *testing.T) {
 			return nil
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if count(ops, is(history.FLost, history.Info)) == 0 {
 		t.Error("no lost event after a refused re-entry")
 	}
@@ -335,10 +299,7 @@ func TestSameSeedSameHistory(t *testing.T) {
 func TestOverrunHoldsBeyondTheLeaseTime(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Overrun = 1, 1
-	ops, err := play(t, "mutex", &fakeEnv{}, opts, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ops := played(t, "mutex", &fakeEnv{}, opts, nil)
 	read := slices.IndexFunc(ops, is(history.FRead, history.OK))
 	write := slices.IndexFunc(ops, is(history.FWrite, history.OK))
 	if read < 0 || write < 0 || ops[write].Time-ops[read].Time < opts.TTL {
