@@ -21,6 +21,9 @@ const (
 	// maxPicture is the greatest number of holds that are drawn. If a history has more,
 	// only the chunks that porcupine rejects are drawn, if there are any.
 	maxPicture = 400
+	// maxWaiting is the greatest number of concurrent acquires that are drawn from their invocations on:
+	// porcupine's search is exponential in this number.
+	maxWaiting = 8
 	// pictureLimit is the time limit for finding the linearizations to draw.
 	pictureLimit = 3 * time.Second
 
@@ -48,8 +51,8 @@ type Page struct {
 
 // Draw writes the page.
 func (g Page) Draw(w io.Writer) error {
-	p := picture{Model: ModelOf(g.Claims), instant: g.Instant}
-	p.model = p.believed(g.Claims.Permits).model()
+	p := picture{spec: ModelOf(g.Claims).believed(g.Claims.Permits), instant: g.Instant}
+	p.model = p.spec.model()
 	if len(g.Ops) > 0 {
 		p.end = g.Ops[len(g.Ops)-1].Time + 1
 	}
@@ -81,24 +84,39 @@ func (g Page) Draw(w io.Writer) error {
 // fences would show the client's fence too late.
 func Drawable(ctx context.Context, c history.Claims, byLock map[string][]Span) history.Claims {
 	m := ModelOf(c)
-	end := endOf(ctx, pictureLimit)
-	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
-		all := byLock[lock]
-		if decideLock(ctx, end, c, all) != Legal {
-			continue
-		}
+	answers, fenced := CheckSpans(ctx, c, byLock), within(ctx, pictureLimit, m.believed(c.Permits))
+	for lock, all := range byLock {
 		if !m.spec.again {
 			all = Merge(all)
 		}
-		if decideOn(ctx, end, m.believed(c.Permits).model(), all) != Legal {
+		if answers[lock] == Legal && fenced.askSpans(all) != Legal {
 			return unfenced(c)
 		}
 	}
 	return c
 }
 
+// Merge joins overlapping or adjacent spans of one owner, for the models without spec.again: they do
+// not allow an owner to acquire twice.
+func Merge(all []Span) []Span {
+	merged := make([]Span, 0, len(all))
+	last := map[int]int{} // by owner: index of its last merged span
+	for _, s := range all {
+		i, ok := last[s.Owner]
+		if ok && s.OK <= merged[i].End {
+			if s.End > merged[i].End {
+				merged[i].End, merged[i].Why = s.End, s.Why
+			}
+			continue
+		}
+		last[s.Owner] = len(merged)
+		merged = append(merged, s)
+	}
+	return merged
+}
+
 type picture struct {
-	Model
+	spec    spec
 	model   porcupine.Model
 	instant func(time.Duration) string
 	end     time.Duration // just after the history's last entry
@@ -115,7 +133,7 @@ func (p *picture) add(lock string, all []Span) {
 	cut := slices.Collect(chunks(all))
 	if len(all) > maxPicture {
 		rejected := slices.DeleteFunc(slices.Clone(cut), func(c []Span) bool {
-			return porcupine.CheckOperationsTimeout(p.model, operations(c), pictureLimit) != porcupine.Illegal
+			return within(context.Background(), pictureLimit, p.spec).askPorcupine(canonical(c, p.spec.fenced)) != Illegal
 		})
 		if len(rejected) > 0 {
 			cut = rejected
@@ -134,7 +152,7 @@ func (p *picture) add(lock string, all []Span) {
 }
 
 func (p *picture) chunk(lock string, c []Span) {
-	narrow := width(spread(c)) > maxWidth
+	narrow := slices.ContainsFunc(c, func(s Span) bool { return waiting(c, s.OK) > maxWaiting })
 	var ops []porcupine.Operation
 	for _, s := range c {
 		call := s.Invoke
@@ -158,6 +176,16 @@ func (p *picture) chunk(lock string, c []Span) {
 		})
 	}
 	p.parts = append(p.parts, ops)
+}
+
+// waiting returns the number of acquires that are open at an instant.
+func waiting(c []Span, at time.Duration) (n int) {
+	for _, s := range c {
+		if s.Invoke <= at && at <= s.OK {
+			n++
+		}
+	}
+	return n
 }
 
 // nemesisNotes returns annotations for the fault windows and for the events of the nemesis.

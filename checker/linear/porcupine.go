@@ -1,7 +1,6 @@
 package linear
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -36,7 +35,15 @@ func (s search) askPorcupine(all []recording) Answer {
 			ops[i].Return = ops[i].Call
 		}
 	}
-	return decide(s.ctx, s.end, s.model(), ops)
+	left := time.Until(s.end)
+	if s.ctx.Err() != nil || left <= 0 {
+		return Undecided
+	}
+	answer := Answer(porcupine.CheckOperationsTimeout(s.model(), ops, left))
+	if answer == Illegal && s.ctx.Err() != nil {
+		return Undecided
+	}
+	return answer
 }
 
 // model returns a porcupine model whose states are sets of possible states. No operation is legal once ctx has
@@ -64,19 +71,6 @@ func (s search) model() porcupine.Model {
 		Equal: func(a, b any) bool { return a.(state).same(b.(state)) },
 	}
 	return m.ToModel()
-}
-
-// decide asks porcupine until ctx is done or the end has passed.
-func decide(ctx context.Context, end time.Time, m porcupine.Model, ops []porcupine.Operation) Answer {
-	left := time.Until(end)
-	if ctx.Err() != nil || left <= 0 {
-		return Undecided
-	}
-	answer := Answer(porcupine.CheckOperationsTimeout(m, ops, left))
-	if answer == Illegal && ctx.Err() != nil {
-		return Undecided
-	}
-	return answer
 }
 
 // owning returns copies of the operations with their real owners.
