@@ -79,7 +79,14 @@ func (p *probe) TryLock(ctx context.Context) (locks.Lease, error) {
 	case "pid":
 		l.Fence = int64(os.Getpid())
 	case "redis":
-		return l, p.c.Nodes[0].Set(ctx, p.key, "1", 0).Err()
+		l.Fence = 0
+		for _, n := range p.c.Nodes {
+			if err := n.Set(ctx, p.key, "1", 0).Err(); err != nil {
+				return l, err
+			}
+			l.Fence++
+		}
+		return l, nil
 	case "wall":
 		l.Deadline = p.c.Now().Add(p.ttl)
 	case "steady":

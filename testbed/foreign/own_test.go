@@ -39,7 +39,7 @@ type stage struct {
 // own runs a body with a child of this test program, whose recipe the job describes.
 func own(t *testing.T, body func(s *stage, make func(key string) locks.Lock)) {
 	t.Helper()
-	started(t, func(s *stage) {
+	started(t, testbed.Single, func(s *stage) {
 		m, err := s.child.Bind(s.ctx, []byte(`"probes"`))
 		if err != nil {
 			t.Error(err)
@@ -55,7 +55,7 @@ func own(t *testing.T, body func(s *stage, make func(key string) locks.Lock)) {
 	})
 }
 
-func started(t *testing.T, body func(s *stage)) {
+func started(t *testing.T, topology testbed.Topology, body func(s *stage)) {
 	t.Helper()
 	t.Setenv(asChild, "1")
 	tb, err := process.New(process.Options{Temp: t.TempDir()})
@@ -63,7 +63,7 @@ func started(t *testing.T, body func(s *stage)) {
 		t.Fatal(err)
 	}
 	err = tb.Run(t.Context(), testbed.Setup{
-		Topology: testbed.Single, Clients: 1, Seed: 3, CommandTimeout: 5 * time.Second, Clock: tb.Clock(), Commands: func(history.Command) {},
+		Topology: topology, Nodes: 2, Clients: 1, Seed: 3, CommandTimeout: 5 * time.Second, Clock: tb.Clock(), Commands: func(history.Command) {},
 	}, func(ctx context.Context, env testbed.Env) (err error) {
 		s := &stage{T: t, ctx: ctx, env: env}
 		r := env.Client(0).(reaching)
@@ -101,7 +101,7 @@ func TestALeaseOfAChildIsTheLocksOwn(t *testing.T) {
 			if err != nil {
 				s.Errorf("%s: %v", key, err)
 			}
-			if want := (locks.Lease{}); key == "bare" && lease != want || key != "bare" && (lease.Token != "c0 "+key || lease.Fence != 12) {
+			if want := (locks.Lease{}); key == "bare" && lease != want || key != "bare" && (lease.Token != "c0 "+key || lease.Fence != 12 && key != "redis") {
 				s.Errorf("%s: got %+v", key, lease)
 			}
 			if left := time.Until(lease.Deadline); lease.Deadline.IsZero() == (key == "wall" || key == "steady") || lease.Monotonic != (key == "steady") ||
@@ -247,7 +247,7 @@ func TestHowTheCodeUnderTestEndsACallIsTold(t *testing.T) {
 			}
 		})
 	}
-	started(t, func(s *stage) {
+	started(t, testbed.Single, func(s *stage) {
 		if e := ends(func() { _, _ = s.child.Bind(s.ctx, []byte(`"panics"`)) }); !strings.HasPrefix(e.Did, "panicked: unbound") {
 			s.Errorf("got %+v", e)
 		}
@@ -360,6 +360,30 @@ func TestAChildsWallClockIsMoved(t *testing.T) {
 			s.Errorf("got %v, the deadline is in %v", err, left)
 		}
 	})
+}
+
+func TestAChildReachesTheNodesOfEveryTopology(t *testing.T) {
+	for topology, nodes := range map[testbed.Topology]int64{testbed.Independent: 2, testbed.Replicated: 1, testbed.Sentinel: 1, testbed.Cluster: 1} {
+		t.Run(string(topology), func(t *testing.T) {
+			started(t, topology, func(s *stage) {
+				m, err := s.child.Bind(s.ctx, []byte(`"probes"`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for range 3 {
+					l, err := m("redis", time.Second)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if lease, err := l.TryLock(s.ctx); err != nil || lease.Fence != nodes {
+						t.Errorf("reached %d nodes, %v, want %d", lease.Fence, err, nodes)
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestServeIsForChildren(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net"
 
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // startReal starts a child in real time. It ends with the client's context.
@@ -60,7 +61,7 @@ func (p *process) read(out io.Reader) {
 
 func accept(c *locks.Client, l net.Listener, addr string) {
 	for {
-		near, err := l.Accept()
+		near, err := testbed.Accept(l)
 		if err != nil {
 			return
 		}
