@@ -41,50 +41,6 @@ func TestARestartShowsWhatWasKept(t *testing.T) {
 	}
 }
 
-func TestAPromotionShowsWhatTheReplicaHad(t *testing.T) {
-	w := watch(t, testbed.Setup{Topology: testbed.Replicated}, func(ctx context.Context, e testbed.Env, w *watched) error {
-		r, nodes := first(e), e.(testbed.Nodes)
-		if err := errors.Join(r.Set(ctx, "k", "v", time.Hour).Err(), r.Wait(ctx, testbed.Replicas, time.Minute).Err()); err != nil {
-			return err
-		}
-		resume, err := nodes.StopReplication(ctx)
-		if err != nil {
-			return err
-		}
-		err = errors.Join(
-			r.Set(ctx, "k", "w", time.Hour).Err(),
-			nodes.Promote(ctx, "n1"),
-		)
-		_, rerr := resume(ctx)
-		time.Sleep(10 * time.Millisecond)
-		return errors.Join(err, rerr, r.Del(ctx, "k").Err())
-	})
-	w.want(t,
-		"n0 k: command: - → string v mortal", "n0 k: command: string v mortal → string w mortal",
-		"n1 k: promotion: - → string v mortal", "n1 k: command: string v mortal → -",
-	)
-}
-
-func TestEvictionIsToldFromExpiry(t *testing.T) {
-	w := watch(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env, w *watched) error {
-		r := first(e)
-		_, err := r.Pipelined(ctx, func(p redis.Pipeliner) error {
-			p.Set(ctx, "k", "v", time.Hour)
-			p.Set(ctx, "l", "v", 0)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		_, err = e.(testbed.Memory).Evict(ctx, "n0", nil)
-		return err
-	})
-	w.want(t,
-		"n0 k: command: - → string v mortal", "n0 l: command: - → string v",
-		"n0 k: eviction: string v mortal → -", "n0 l: eviction: string v → -",
-	)
-}
-
 func TestAClockThatIsSetMovesTheEndsOfLives(t *testing.T) {
 	w := watch(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env, w *watched) error {
 		r, clocks := first(e), e.(testbed.NodeClocks)
