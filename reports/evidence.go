@@ -13,7 +13,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/plots"
-	"github.com/lockstorm/lockstorm/reports/story"
 )
 
 // pageSize is the maximum size of report.html in bytes. Stories are always in the page. Pictures
@@ -89,28 +88,13 @@ func (e *evidence) note(c viewCell) error {
 
 // add adds a cell's story and pictures, and sets c.Number. If the cell shows an undeclared flaw,
 // its story becomes part of the page itself: it can be read without the script.
-func (e *evidence) add(c *cellDetail, d detail) error {
-	var remedies []sharedText
+func (e *evidence) add(c *cellDetail) (err error) {
 	for _, p := range c.Story.Prevented {
-		remedies = append(remedies, e.share(wording.Sentence(p)))
+		c.Remedies = append(c.Remedies, e.share(wording.Sentence(p)))
 	}
-	text, err := executed("story", struct {
-		cellDetail
-		Remedies []sharedText
-	}{*c, remedies})
-	if err != nil {
-		return err
-	}
-	stored, err := executed("stored", *c)
-	if err != nil {
-		return err
-	}
-	entries := ""
-	if len(d.Log) > 0 {
-		if entries, err = executed("entries", struct {
-			Log  []story.LogLine
-			More int
-		}{d.Log, d.MoreLog}); err != nil {
+	var text, stored, entries string
+	for name, piece := range map[string]*string{"story": &text, "stored": &stored, "entries": &entries} {
+		if *piece, err = executed(name, *c); err != nil {
 			return err
 		}
 	}
@@ -129,11 +113,11 @@ func (e *evidence) add(c *cellDetail, d detail) error {
 	return nil
 }
 
-// executed executes a named part of the page's template.
+// executed executes a template of the page, or of a part of it.
 func executed(name string, data any) (string, error) {
 	var b bytes.Buffer
 	if err := page.ExecuteTemplate(&b, name, data); err != nil {
-		return "", fmt.Errorf("write the %s of %s: %w", name, HTMLFile, err)
+		return "", fmt.Errorf("write %s: %w", HTMLFile, err)
 	}
 	return b.String(), nil
 }

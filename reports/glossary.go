@@ -51,14 +51,11 @@ func (g glossary) declared(t trial.Result, f story.Finding) (locks.Flaw, bool) {
 	if !ok {
 		return locks.Flaw{}, false
 	}
-	about := func(flaw locks.Flaw) bool { return flaw.Oracle == f.Oracle && flaw.Cause == string(f.Cause) }
-	at := slices.IndexFunc(r.Flaws, func(flaw locks.Flaw) bool {
-		return about(flaw) && (slices.Contains(flaw.Faults, t.Spec.Fault) || slices.Contains(flaw.Also, t.Spec.Fault))
-	})
-	if at < 0 && g.fault(t.Spec.Fault).Mix {
-		at = slices.IndexFunc(r.Flaws, about)
+	if flaw, ok := r.Declares(f.Oracle, string(f.Cause), t.Spec.Fault); ok {
+		return flaw, true
 	}
-	if at < 0 {
+	at := slices.IndexFunc(r.Flaws, func(flaw locks.Flaw) bool { return flaw.Oracle == f.Oracle && flaw.Cause == string(f.Cause) })
+	if at < 0 || !g.fault(t.Spec.Fault).Mix {
 		return locks.Flaw{}, false
 	}
 	return r.Flaws[at], true

@@ -1,9 +1,7 @@
 package reports
 
 import (
-	"bytes"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"path"
 	"strings"
@@ -68,14 +66,15 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 	content.Remedies, content.Symbols = told.remedies(), template.HTML(svg.Defs+string(symbols))
 	content.Style, content.Script = template.CSS(pageStyle+timeline.Style), cdata(timeline.Script+pageScript)
 	content.Evidence = " " // the page's size counts what stands around the evidence
-	plain, err := content.write()
+	plain, err := executed(HTMLFile, content)
 	if err != nil {
 		return nil, err
 	}
 	if content.Evidence, err = told.data(pageSize - len(plain)); err != nil {
 		return nil, err
 	}
-	return content.write()
+	whole, err := executed(HTMLFile, content)
+	return []byte(whole), err
 }
 
 // pageContent is the input of the page's template.
@@ -88,14 +87,6 @@ type pageContent struct {
 	Evidence        template.HTML
 	UndecidedAdvice string
 	RenewalWords    string
-}
-
-func (c pageContent) write() ([]byte, error) {
-	var b bytes.Buffer
-	if err := page.Execute(&b, c); err != nil {
-		return nil, fmt.Errorf("write %s: %w", HTMLFile, err)
-	}
-	return b.Bytes(), nil
 }
 
 // evidence collects the stories and pictures of a page.
@@ -117,7 +108,7 @@ func (r result) evidence(v view) (*evidence, error) {
 			if !c.Told() {
 				continue
 			}
-			if err := told.add(c, r.Details[c.Dir]); err != nil {
+			if err := told.add(c); err != nil {
 				return nil, err
 			}
 		}

@@ -119,22 +119,18 @@ type recipeDetails struct {
 	Cells                     []cellDetail
 }
 
-// cellDetail is what a page shows about one violated cell.
+// cellDetail is what a page shows about one violated cell, and about the trial in the folder Dir.
 type cellDetail struct {
+	detail
 	Anchor, Lock, Fault, Class, Words string
-	Flaws                             []flawView
-	Share                             string // "3 of 5 trials"
-	Story                             story.Story
-	Declared                          string
-	Drawn                             string
+	Flaws                             []flawView // of the cell
+	Share                             string     // "3 of 5 trials"
 	Dir                               string
-	Kept                              keptFiles // what is in Dir
 	Anywhere, Stored                  []command // to run or judge the trial again: without the store, and with it
-	// Title names the trial; Shrunk says how it came about.
-	Title, Shrunk string
+	Remedies                          []sharedText
 	// Number is the index of the story and the timeline in the page's data, if Told. Plain is a
-	// story that stands in the page itself. PlainDrawn is its timeline, if the page has room; PlainStored is the part of that story that needs the
-	// campaign's folder.
+	// story that stands in the page itself. PlainDrawn is its timeline, if the page has room; PlainStored is the part
+	// of that story that needs the campaign's folder.
 	Number                         int
 	Plain, PlainDrawn, PlainStored template.HTML
 }

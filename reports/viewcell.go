@@ -97,10 +97,8 @@ func shareWords(c campaign.Cell) string {
 func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	d := cellDetail{
 		Anchor: v.Anchor, Lock: c.Lock, Fault: c.Fault, Class: v.Class, Words: plots.CellWords(c),
-		Share: shareWords(c),
+		Share: shareWords(c), Dir: r.toldDir(c),
 	}
-	d.Dir = r.toldDir(c)
-	x := r.Details[d.Dir]
 	stored := func(what, verb string) {
 		d.Stored = append(d.Stored, command{what, "lockstorm " + verb + " " + wording.Quote(path.Join(r.Matrix.Store, d.Dir))})
 	}
@@ -117,8 +115,8 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 	d.Anywhere = []command{{again, c.Replay}}
 	if d.Dir != "" {
 		stored("judge the stored trial again", "check")
-		d.Kept = x.Kept
-		d.Story, d.Declared, d.Drawn, d.Title, d.Shrunk = x.Story, x.Declared, x.Drawn, x.Title, r.shrunkWords(c, d.Dir)
+		d.detail = r.Details[d.Dir]
+		d.Shrunk = r.shrunkWords(c, d.Dir)
 	}
 	d.Title = cmp.Or(d.Title, fmt.Sprintf("%s under %s", c.Lock, c.Fault))
 	for _, f := range c.Flaws {
