@@ -2,40 +2,10 @@ package locks
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
 )
-
-func TestRedlockDriftIsHeldByAMajorityUntilTheDriftIsOff(t *testing.T) {
-	for _, recipe := range []string{"redlock-drift", "redlock-delayed-restart"} {
-		for taken := range fiveNodes + 1 {
-			t.Run(fmt.Sprintf("%s, %d of 5 nodes are another's", recipe, taken), func(t *testing.T) {
-				c := newClientOn(t, 0, fiveNodes)
-				foreign(t, c, taken)
-				before := time.Now()
-				lease, err := newLock(t, recipe, c, redlockLease).TryLock(t.Context())
-				if taken > 2 {
-					if !errors.Is(err, ErrBusy) || !lease.Deadline.IsZero() {
-						t.Errorf("got deadline %v, %v, want ErrBusy", lease.Deadline, err)
-					}
-					if got := values(t, c); slices.Contains(got, lease.Token) {
-						t.Errorf("the nodes still hold %q", got)
-					}
-					return
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				// The lease of one minute less the drift: a hundredth of the lease and 2 ms.
-				if least, most := before.Add(59398*time.Millisecond), time.Now().Add(59398*time.Millisecond); lease.Deadline.Before(least) || lease.Deadline.After(most) {
-					t.Errorf("deadline %v, want %v to %v", lease.Deadline, least, most)
-				}
-			})
-		}
-	}
-}
 
 func TestRedlockDriftSendsWhatRedlockSends(t *testing.T) {
 	c := newClientOn(t, 0, fiveNodes)

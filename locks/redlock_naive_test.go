@@ -8,28 +8,6 @@ import (
 	"time"
 )
 
-func TestNaiveRedlockIsHeldByAMajorityAndCleansUpWhatItGot(t *testing.T) {
-	for taken := range fiveNodes + 1 {
-		c := newClientOn(t, 0, fiveNodes)
-		foreign(t, c, taken)
-		lease, err := newLock(t, "redlock-naive", c, time.Minute).TryLock(t.Context())
-		held := taken <= 2
-		if held && err != nil || !held && !errors.Is(err, ErrBusy) {
-			t.Errorf("%d of 5 nodes are another's: got %v, want held %t", taken, err, held)
-		}
-		want := ""
-		if held {
-			want = lease.Token
-		}
-		eventually(t, "the free nodes hold what they should", func() bool {
-			return !slices.ContainsFunc(values(t, c)[taken:], func(v string) bool { return v != want })
-		})
-		for _, node := range c.Nodes {
-			node.Del(t.Context(), "k")
-		}
-	}
-}
-
 func TestNaiveRedlockOnTheWire(t *testing.T) {
 	c := newClientOn(t, 0, fiveNodes)
 	loadScripts(t, c, compareAndDelete)

@@ -101,7 +101,7 @@ func (s *server) execute(p *packet) {
 		s.wrote(true)
 	}
 	c.seen = s.written
-	if strings.HasSuffix(name, "SUBSCRIBE") {
+	if resp.Lookup(name).Is(resp.Subscribes) {
 		s.replies(p, reply)
 	} else {
 		s.reply(p, reply)

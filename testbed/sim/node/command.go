@@ -28,7 +28,7 @@ const (
 	zeroIsNothing                      // the reply 0 means that nothing changed
 	overwrites                         // replaces the whole key and its expiry
 	unordered                          // the reply is a set in random order and must be sorted
-	whileSubscribed                    // allowed to a RESP2 client with subscriptions
+	whileSubscribed                    // allowed to a RESP2 client with subscriptions, like those of resp.Subscribes
 	immediate                          // runs at once even in a transaction
 	random                             // draws from miniredis's generator
 )
@@ -150,7 +150,7 @@ zrevrangebylex zrevrangebyscore zrevrank zscan zscore zunion zunionstore`,
 	overwrites:      "bitop sdiffstore sinterstore sunionstore zinterstore zunionstore",
 	unordered:       "sdiff sinter sunion",
 	random:          "hrandfield spop srandmember zrandmember",
-	whileSubscribed: "ping quit reset subscribe unsubscribe psubscribe punsubscribe",
+	whileSubscribed: "ping quit reset",
 	immediate:       "quit reset multi exec discard watch",
 }
 

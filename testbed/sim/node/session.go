@@ -124,7 +124,7 @@ func (s *Session) refusal(c, container *command, args []string) string {
 		return s.node.lacks("the command '" + c.name + "'")
 	case s.node.readOnly && c.Is(resp.Write):
 		return readOnlyError
-	case !s.resp3 && s.subscriptions() > 0 && !c.is(whileSubscribed):
+	case !s.resp3 && s.subscriptions() > 0 && !c.is(whileSubscribed) && !c.Is(resp.Subscribes):
 		return "ERR Can't execute '" + c.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 	}
 	return ""
