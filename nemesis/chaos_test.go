@@ -7,21 +7,20 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// mixOf draws a world and a plan of chaos in it. The result is false if the world has no such plan.
-func mixOf(t *rapid.T) (World, Plan, bool) {
-	w := someWorld(t)
-	p, err := New(rapid.Uint64().Draw(t, "seed"), []string{"chaos"}, w, rapid.IntRange(0, 9).Draw(t, "k"))
-	return w, p, err == nil
-}
-
-func TestChaosDoesOneThingAtATimeToNodes(t *testing.T) {
+// A plan of chaos does one thing at a time to nodes, takes only faults that the world allows, promotes once, and leaves a
+// client alive.
+func TestChaosDoesWhatTheWorldAllowsOneThingAtATime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		_, p, _ := mixOf(t)
+		w := someWorld(t)
+		p, err := New(rapid.Uint64().Draw(t, "seed"), []string{"chaos"}, w, rapid.IntRange(0, 9).Draw(t, "k"))
+		if err != nil {
+			return
+		}
 		ends, last := map[string]time.Duration{}, map[string]int{}
+		promoted, dead := false, []int{}
 		for _, a := range p {
 			f, _ := ByName(a.Fault)
 			track := f.Name
@@ -33,41 +32,16 @@ func TestChaosDoesOneThingAtATimeToNodes(t *testing.T) {
 					a.ID, track, a.At, a.After, last[track], ends[track], encode(t, p))
 			}
 			ends[track], last[track] = a.By+a.length(), a.ID
-		}
-	})
-}
-
-func TestChaosTakesWhatTheWorldAllows(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w, p, _ := mixOf(t)
-		promoted := false
-		for _, a := range p {
-			f, _ := ByName(a.Fault)
-			if len(f.missing(w.Capabilities)) > 0 {
-				t.Fatalf("%s needs %v, the world has %v", f.Name, f.Needs, w.Capabilities)
+			if why, is := f.impossible(w); is || len(f.missing(w.Capabilities)) > 0 {
+				t.Fatalf("%s needs %v, the world has %v; %s", f.Name, f.Needs, w.Capabilities, why.Words())
 			}
-			if why, is := f.impossible(w); is {
-				t.Fatalf("%s: %s", f.Name, why.Words())
-			}
-			if f.promotes() && w.Topology != testbed.Replicated {
-				t.Fatalf("%s in a %s topology", f.Name, w.Topology)
-			}
-			if promoted && f.ofNodes() {
-				t.Fatalf("%s follows a promotion: %s", f.Name, encode(t, p))
+			if promoted && f.ofNodes() || f.promotes() && w.Topology != testbed.Replicated {
+				t.Fatalf("%s follows a promotion, or needs a replica: %s", f.Name, encode(t, p))
 			}
 			promoted = promoted || f.promotes()
-			if a.Durability != "" && a.Durability != p.Durability() {
-				t.Fatalf("nodes keep %s and %s", a.Durability, p.Durability())
+			if err := sound(w, p, a); err != nil {
+				t.Fatalf("fault %d: %v: %s", a.ID, err, encode(t, p))
 			}
-		}
-	})
-}
-
-func TestChaosKillsNobodyTwiceAndNotEverybody(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w, p, _ := mixOf(t)
-		var dead []int
-		for _, a := range p {
 			if a.Fault != clientCrash.Name {
 				continue
 			}
@@ -83,34 +57,6 @@ func TestChaosKillsNobodyTwiceAndNotEverybody(t *testing.T) {
 		if len(dead) >= w.Clients {
 			t.Fatalf("all %d clients die: %s", w.Clients, encode(t, p))
 		}
-	})
-}
-
-func TestPlansKeepToWholeMicroseconds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := someWorld(t)
-		w.TTL += time.Duration(rapid.IntRange(0, 999).Draw(t, "odd"))
-		for _, f := range All() {
-			p, err := New(rapid.Uint64().Draw(t, "seed"), []string{f.Name}, w, rapid.IntRange(0, 9).Draw(t, "k"))
-			if err != nil {
-				continue
-			}
-			for _, a := range p {
-				if !whole(a) {
-					t.Fatalf("%s: %s", f.Name, encode(t, p))
-				}
-				if err := sound(w, p, a); err != nil {
-					t.Fatalf("%s: fault %d: %v: %s", f.Name, a.ID, err, encode(t, p))
-				}
-			}
-		}
-	})
-}
-
-// whole reports whether an action's times, except Linger and Away, are whole microseconds.
-func whole(a Action) bool {
-	return !slices.ContainsFunc([]time.Duration{a.At, a.Delay, a.By, a.For, a.Limit, a.Offset}, func(d time.Duration) bool {
-		return d%time.Microsecond != 0
 	})
 }
 
@@ -160,14 +106,5 @@ func TestChaosNeedsSomethingToDo(t *testing.T) {
 	w.Capabilities = nil
 	if _, err := New(1, []string{"chaos"}, w, 0); err == nil {
 		t.Error("New succeeds where nothing can be disturbed, want an error")
-	}
-	both := []testbed.Topology{testbed.Single, testbed.Replicated}
-	for _, test := range []struct {
-		have []testbed.Topology
-		want testbed.Topology
-	}{{both, testbed.Replicated}, {both[:1], testbed.Single}} {
-		if got, err := Supported(chaos, locks.Single, test.have, nil); got != test.want || err != nil {
-			t.Errorf("chaos with %v = %q, %v; want %q", test.have, got, err, test.want)
-		}
 	}
 }

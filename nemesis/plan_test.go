@@ -110,32 +110,26 @@ func ideas(plans []Plan) []string {
 	return all
 }
 
-func TestPlansCanBeStored(t *testing.T) {
+// Every plan strikes what there is, ends in time, keeps to whole microseconds, needs one durability of the nodes, and
+// can be stored.
+func TestPlansAreSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := someWorld(t)
+		w.TTL += time.Duration(rapid.IntRange(0, 999).Draw(t, "odd"))
 		for _, f := range All() {
 			for i, p := range variants(f, w, 1) {
+				p.wholeMicroseconds() // as New does
 				stored := encode(t, p)
 				var back Plan
-				if err := json.Unmarshal(stored, &back); err != nil {
-					t.Fatalf("%s, variant %d: %v in %s", f.Name, i, err, stored)
+				if err := json.Unmarshal(stored, &back); err != nil || !bytes.Equal(stored, encode(t, back)) {
+					t.Fatalf("%s, variant %d: %s came back as %s, %v", f.Name, i, stored, encode(t, back), err)
 				}
-				if again := encode(t, back); !bytes.Equal(stored, again) {
-					t.Fatalf("%s, variant %d: %s came back as %s", f.Name, i, stored, again)
+				if p.Durability() == "" && f.Name == nodeRestart.Name {
+					t.Fatalf("variant %d of a restart does not say what nodes keep: %s", i, stored)
 				}
-			}
-		}
-	})
-}
-
-func TestPlansStrikeWhatThereIsAndEndInTime(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := someWorld(t)
-		for _, f := range All() {
-			for i, p := range variants(f, w, 1) {
 				for _, a := range p {
 					if err := sound(w, p, a); err != nil {
-						t.Fatalf("%s, variant %d: fault %d: %v in %s", f.Name, i, a.ID, err, encode(t, p))
+						t.Fatalf("%s, variant %d: fault %d: %v in %s", f.Name, i, a.ID, err, stored)
 					}
 				}
 			}
@@ -160,6 +154,14 @@ func sound(w World, p Plan, a Action) error {
 	}
 	if a.Point == nil && a.Client != history.NoClient && (a.Client < 0 || a.Client >= w.Clients) {
 		return fmt.Errorf("client %d of %d", a.Client, w.Clients)
+	}
+	if a.Durability != "" && a.Durability != p.Durability() {
+		return fmt.Errorf("it needs %s, the plan %s", a.Durability, p.Durability())
+	}
+	for _, d := range []time.Duration{a.At, a.Delay, a.By, a.For, a.Limit, a.Offset} {
+		if d%time.Microsecond != 0 {
+			return fmt.Errorf("%v is no whole number of microseconds", d)
+		}
 	}
 	for _, trigger := range []*Trigger{a.Arm, a.Point, a.Until} {
 		if trigger == nil {
@@ -186,21 +188,6 @@ func sound(w World, p Plan, a Action) error {
 		}
 	}
 	return nil
-}
-
-func TestDurabilityIsOneForAllActions(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		for _, p := range variants(nodeRestart, someWorld(t), 1) {
-			for _, a := range p {
-				if a.Durability != "" && a.Durability != p.Durability() {
-					t.Fatalf("plan needs %s, its fault %d %s", p.Durability(), a.ID, a.Durability)
-				}
-			}
-			if p.Durability() == "" {
-				t.Fatalf("plan of a restart does not say what nodes keep: %s", encode(t, p))
-			}
-		}
-	})
 }
 
 func TestFaultsThatCannotStrikeSayWhy(t *testing.T) {
@@ -278,8 +265,9 @@ func TestEachFaultSaysWhatItIs(t *testing.T) {
 	}
 }
 
-func TestFailoverTakesReplicasAndNotIndependentNodes(t *testing.T) {
+func TestAFaultTakesTheFirstTopologyThatTheTestbedHas(t *testing.T) {
 	all := []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Independent}
+	clusters := []testbed.Topology{testbed.Single, testbed.Replicated, testbed.Cluster}
 	tests := []struct {
 		fault Fault
 		of    locks.Topology
@@ -294,6 +282,11 @@ func TestFailoverTakesReplicasAndNotIndependentNodes(t *testing.T) {
 		{failover, locks.Replicated, all[:1], ""},
 		{failover, locks.Independent, all, ""},
 		{failover, locks.Single, all[:1], ""},
+		{chaos, locks.Single, all, testbed.Replicated},
+		{chaos, locks.Single, all[:1], testbed.Single},
+		{slotMigration, locks.Single, clusters, testbed.Cluster},
+		{slotMigration, locks.Single, all, ""},
+		{slotMigration, locks.Independent, clusters, ""},
 	}
 	for _, test := range tests {
 		got, err := Supported(test.fault, test.of, test.have, everything)

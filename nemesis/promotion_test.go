@@ -36,18 +36,6 @@ func TestWherePrimariesAreElectedEachLossHasAPlan(t *testing.T) {
 	}
 }
 
-func TestSplitBrainsOutlastAnElection(t *testing.T) {
-	plans := splitBrain.Plans(watchedWorld(), rand.New(rand.NewPCG(1, 2)))
-	if len(plans) == 0 {
-		t.Fatal("no plan fits a trial of default length")
-	}
-	for _, p := range plans {
-		if a := p[0]; a.For < electing || a.Limit <= a.For {
-			t.Errorf("%s: lasts %v to %v, want longer than %v", a.Idea, a.For, a.Limit, electing)
-		}
-	}
-}
-
 func TestElectionsHaveNoNamedSchedules(t *testing.T) {
 	for _, f := range []Fault{failover, splitBrain} {
 		all, err := Named(f.Name, watchedWorld())
