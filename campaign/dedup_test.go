@@ -9,46 +9,9 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-func TestOnlyTheFirstTrialThatShowsAnUndeclaredFlawInItsCellIsStored(t *testing.T) {
-	violated := func(k int, causes ...string) trial.Result {
-		x := trial.Result{Spec: trial.Spec{Lock: "a", Fault: "b", Trial: k}, Outcome: trial.Violated, Dir: "x"}
-		for _, c := range causes {
-			x.Flaws = append(x.Flaws, trial.Flaw{Oracle: "exclusion", Cause: c})
-		}
-		return x
-	}
-	named := func(k int, causes ...string) trial.Result {
-		x := violated(k, causes...)
-		x.Spec.Schedule = "s"
-		return x
-	}
-	elsewhere, dropped, held := violated(1, "race"), violated(1, "race"), violated(1)
-	elsewhere.Spec.Fault, dropped.Dir, held.Outcome = "c", "", trial.Holds
-	for name, c := range map[string]struct {
-		before []trial.Result
-		want   bool
-	}{
-		"an earlier one":  {[]trial.Result{violated(4, "race"), violated(1, "race")}, true},
-		"a named one":     {[]trial.Result{named(9, "race")}, true},
-		"others":          {[]trial.Result{elsewhere, dropped, held}, false}, // the flaw is undeclared, so each cell needs its own trial
-		"later ones only": {[]trial.Result{violated(3, "race"), violated(4, "race")}, false},
-		"another flaw":    {[]trial.Result{violated(0, "late-command")}, false},
-		"more flaws":      {[]trial.Result{violated(0, "race", "late-command")}, true},
-	} {
-		var s shown
-		for _, x := range c.before {
-			s.add(x)
-		}
-		this := violated(3, "race")
-		if got := !this.ShowsMore(s.enough(this.Spec)); got != c.want {
-			t.Errorf("%s: got %v, want %v", name, got, c.want)
-		}
-	}
-}
-
-// A declared flaw is stored once for its recipe. In addition, each cell keeps the first trial with
-// its worst verdict, because the report illustrates the cell with it.
-func TestADeclaredFlawIsStoredOnceForItsRecipe(t *testing.T) {
+// A declared flaw is stored once for its recipe, an undeclared one, or a doubt about it, once for each cell. In addition,
+// each cell keeps the first trial with its worst verdict, because the report illustrates the cell with it.
+func TestATrialIsStoredIfEarlierOnesDoNotShowAsMuch(t *testing.T) {
 	under := func(fault string, k int, kind locks.Kind, causes ...string) trial.Result {
 		x := trial.Result{Spec: trial.Spec{Lock: "a", Fault: fault, Workload: "mutex", Trial: k}, Outcome: trial.Violated, Kind: kind, Dir: "x"}
 		for _, c := range causes {
@@ -56,30 +19,34 @@ func TestADeclaredFlawIsStoredOnceForItsRecipe(t *testing.T) {
 		}
 		return x
 	}
-	doubtful := under("delay", 3, locks.Limit, "race")
-	doubtful.Doubtful = []trial.Flaw{{Oracle: "ownership", Cause: "late-command"}}
-	otherLock := under("delay", 1, locks.Limit, "race")
-	otherLock.Spec.Lock = "b"
-	before := []trial.Result{
-		under("delay", 1, locks.Limit, "race"),
-		under("none", 2, locks.Limit, "race", "late-command"),
-		otherLock,
-	}
+	undeclared := func(k int, causes ...string) trial.Result { return under("delay", k, "", causes...) }
+	named, elsewhere, dropped, held := undeclared(9, "race"), under("reset", 1, "", "race"), undeclared(1, "race"), undeclared(1)
+	named.Spec.Schedule, dropped.Dir, held.Outcome = "s", "", trial.Holds
+	doubtful, otherLock := under("delay", 3, locks.Limit, "race"), under("delay", 1, locks.Limit, "race")
+	doubtful.Doubtful, otherLock.Spec.Lock = []trial.Flaw{{Oracle: "ownership", Cause: "late-command"}}, "b"
+	declared := []trial.Result{under("delay", 1, locks.Limit, "race"), under("none", 2, locks.Limit, "race", "late-command"), otherLock}
 	for _, c := range []struct {
-		name string
-		this trial.Result
-		want bool // whether the trial is stored
+		name   string
+		before []trial.Result
+		this   trial.Result
+		want   bool // whether the trial is stored
 	}{
-		{"the same again", under("delay", 3, locks.Limit, "race"), false},
-		{"what another cell showed before", under("delay", 3, locks.Limit, "late-command"), false},
-		{"what another cell shows later", under("delay", 1, locks.Limit, "late-command"), true},
-		{"the first of its cell", under("reset", 3, locks.Limit, "race"), true},
-		{"the first flaw of its kind", under("delay", 3, locks.Limit, "no-expiry"), true},
-		{"a worse verdict", under("delay", 3, locks.Bug, "race"), true},
-		{"a doubt about another flaw", doubtful, true},
+		{"undeclared: after an earlier one", []trial.Result{undeclared(4, "race"), undeclared(1, "race")}, undeclared(3, "race"), false},
+		{"undeclared: after a named one", []trial.Result{named}, undeclared(3, "race"), false},
+		{"undeclared: after one of another cell, one without a folder, and one that holds", []trial.Result{elsewhere, dropped, held}, undeclared(3, "race"), true},
+		{"undeclared: before later ones", []trial.Result{undeclared(3, "race"), undeclared(4, "race")}, undeclared(3, "race"), true},
+		{"undeclared: after another flaw", []trial.Result{undeclared(0, "late-command")}, undeclared(3, "race"), true},
+		{"undeclared: after more flaws", []trial.Result{undeclared(0, "race", "late-command")}, undeclared(3, "race"), false},
+		{"the same again", declared, under("delay", 3, locks.Limit, "race"), false},
+		{"what another cell showed before", declared, under("delay", 3, locks.Limit, "late-command"), false},
+		{"what another cell shows later", declared, under("delay", 1, locks.Limit, "late-command"), true},
+		{"the first of its cell", declared, under("reset", 3, locks.Limit, "race"), true},
+		{"the first flaw of its kind", declared, under("delay", 3, locks.Limit, "no-expiry"), true},
+		{"a worse verdict", declared, under("delay", 3, locks.Bug, "race"), true},
+		{"a doubt about another flaw", declared, doubtful, true},
 	} {
 		var s shown
-		for _, x := range before {
+		for _, x := range c.before {
 			s.add(x)
 		}
 		if got := c.this.ShowsMore(s.enough(c.this.Spec)); got != c.want {

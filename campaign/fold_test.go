@@ -277,17 +277,27 @@ func TestFewerTrialsThanPlannedAreAnInterruptedCampaign(t *testing.T) {
 		{Lock: "test-flawed", Fault: "failover", Workloads: []string{"mutex"}, NotSupported: &trial.Lack{What: trial.LackOfWorkload}},
 	}}
 	info.Config.Trials = 2
+	named := func(k int) trial.Result {
+		x := found("delay", k, 1, held)
+		x.Spec.Schedule = "s" + x.Spec.Number()
+		return x
+	}
 	tests := []struct {
 		name              string
+		named             int // planned named schedules
 		trials            []trial.Result
 		planned, finished int
 		interrupted       bool
 	}{
-		{"all were run", all, 4, 4, false},
-		{"one is missing", all[:3], 4, 3, true},
-		{"nothing follows a failed probe", []trial.Result{failed}, 0, 0, false},
+		{"all were run", 0, all, 4, 4, false},
+		{"one is missing", 0, all[:3], 4, 3, true},
+		{"nothing follows a failed probe", 0, []trial.Result{failed}, 0, 0, false},
+		{"all, named ones too", 2, append(slices.Clone(all), named(0), named(1)), 6, 6, false},
+		{"a drawn one is missing", 2, append(slices.Clone(all[:3]), named(0), named(1)), 6, 5, true},
+		{"a named one is missing", 2, append(slices.Clone(all), named(0)), 6, 5, true},
 	}
 	for _, test := range tests {
+		info.Plan[1].Named = test.named
 		m := fold(info, "", test.trials)
 		if m.Planned != test.planned || m.Finished != test.finished || m.Interrupted != test.interrupted {
 			t.Errorf("%s: got %d of %d, interrupted %v", test.name, m.Finished, m.Planned, m.Interrupted)

@@ -166,6 +166,10 @@ func namedSchedulesBite(t *testing.T, s Stored) {
 }
 
 func TestNamedOnlyMeansThatNothingIsDrawn(t *testing.T) {
+	drawn, _ := namedJobs(t, func(c *Config) { c.Named = false }, trialtest.Sound)
+	if named := onlyNamed(drawn); len(named) > 0 || len(drawn) != 3 {
+		t.Errorf("without named ones: %d named of %d trials, want none of 3", len(named), len(drawn))
+	}
 	jobs, cells := namedJobs(t, func(c *Config) { c.NamedOnly, c.Trials = true, 0 }, trialtest.Sound)
 	if len(jobs) == 0 || len(onlyNamed(jobs)) != len(jobs) {
 		t.Errorf("%d of %d trials are named, want some and all", len(onlyNamed(jobs)), len(jobs))

@@ -155,12 +155,4 @@ func TestATrialThatAStallSpoiltIsRunAgain(t *testing.T) {
 			t.Errorf("again %+v, recorded %+v, %v", jobs, r.trials, r.err)
 		}
 	})
-	t.Run("not where another trial has decided", func(t *testing.T) {
-		shown := []trial.Flaw{{Oracle: "exclusion", Cause: "unclassified"}}
-		r := &run{store: s, planner: &planner{}, trials: []trial.Result{{Spec: spec, Outcome: trial.Violated, Flaws: shown}}}
-		at(r, 0)
-		if jobs := r.reruns(t.Context(), 5); len(jobs) > 0 || len(r.trials) != 2 || r.err != nil {
-			t.Errorf("again %+v, recorded %d, %v", jobs, len(r.trials), r.err)
-		}
-	})
 }

@@ -135,35 +135,6 @@ func TestANamedTrialIsAsLargeAndLongAsItsScheduleNeeds(t *testing.T) {
 	}
 }
 
-func TestWithoutNamedThereAreOnlyDrawnTrials(t *testing.T) {
-	jobs, _ := namedJobs(t, func(c *Config) { c.Named = false }, trialtest.Sound)
-	if named := onlyNamed(jobs); len(named) > 0 || len(jobs) != 3 {
-		t.Errorf("%d named of %d trials, want none of 3", len(named), len(jobs))
-	}
-}
-
-func TestNamedTrialsCountAmongThePlanned(t *testing.T) {
-	named := func(k int) trial.Result {
-		x := found("delay", k, 1)
-		x.Spec.Schedule = "s" + x.Spec.Number()
-		return x
-	}
-	info := Info{Plan: []PlannedCell{{Lock: "test-flawed", Fault: "delay", Workloads: []string{"mutex"}, Named: 3}}}
-	info.Config.Trials = 1
-	for _, test := range []struct {
-		trials   []trial.Result
-		finished int
-	}{
-		{[]trial.Result{named(0), named(1), named(2)}, 3},
-		{[]trial.Result{named(0), named(1), named(2), found("delay", 0, 1)}, 4},
-	} {
-		m := fold(info, "", test.trials)
-		if m.Planned != 4 || m.Finished != test.finished || m.Interrupted != (test.finished < 4) {
-			t.Errorf("%d of %d, interrupted %v; want %d of 4", m.Finished, m.Planned, m.Interrupted, test.finished)
-		}
-	}
-}
-
 func TestACellIsShownByItsNamedTrialWithItsCommand(t *testing.T) {
 	flaw := trialtest.Violated("ownership", "foreign-delete")
 	drawn, named := found("delay", 0, 1, flaw), found("delay", 7, 1, flaw)
