@@ -241,7 +241,7 @@ func (p *process) End() (stderr string) {
 // program in another language has the machine's clock.
 func (p *process) Skew(offset time.Duration) {
 	if p.own != nil {
-		p.send(request{exact: exact{Ahead: &offset}})
+		p.send(request{ownRequest: ownRequest{Ahead: &offset}})
 	}
 }
 

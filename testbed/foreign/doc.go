@@ -7,4 +7,8 @@
 // each. While the child runs, the driver reads a real socket. That is no durable wait, so the bubble's
 // clock stands still. Elsewhere the child runs in real time, and its connections are forwarded by the
 // dialer of its client, which goes through the gate.
+//
+// A child of Lockstorm's own program serves a recipe in Go (StartOwn, Serve), in real time. It speaks the same
+// protocol, with additions that carry the lock's own leases, errors, contexts and panics, and the stalls of its
+// process.
 package foreign

@@ -55,7 +55,7 @@ func StartOwn(c *locks.Client, o Own) (Child, error) {
 
 // Bind makes the child bind the recipe that the job describes (Serve).
 func (c Child) Bind(ctx context.Context, job []byte) (locks.Maker, error) {
-	if _, err := c.p.call(ctx, request{Do: "bind", exact: exact{Job: job}}); err != nil {
+	if _, err := c.p.call(ctx, request{Do: "bind", ownRequest: ownRequest{Job: job}}); err != nil {
 		return nil, err
 	}
 	return func(key string, ttl time.Duration) (locks.Lock, error) {

@@ -34,7 +34,7 @@ type request struct {
 	Lease  int64  `json:"lease,omitempty"`  // the ID of the acquire that granted the lease
 	Cancel int64  `json:"cancel,omitempty"` // nothing else is set
 
-	exact
+	ownRequest
 }
 
 // message is a line of the child: exactly one of ready, lost, stall and answer.
@@ -52,12 +52,12 @@ type answer struct {
 	Fence int64  `json:"fence,omitempty"`
 	Until int64  `json:"until,omitempty"` // how long the lease still lasts, in milliseconds; 0 = not told
 
-	exactly
+	ownAnswer
 }
 
-// exact are the fields of requests that only children of this program understand (Serve). Besides, they are
+// ownRequest are the fields of requests that only children of this program understand (Serve). Besides, they are
 // asked to bind the recipe, to make a handle, and to look for a stall.
-type exact struct {
+type ownRequest struct {
 	Job      json.RawMessage `json:"job,omitempty"`      // to bind: what the child serves
 	Wait     bool            `json:"wait,omitempty"`     // acquire as locks.Blocker does
 	Own      *string         `json:"own,omitempty"`      // acquire with the caller's own token
@@ -65,8 +65,8 @@ type exact struct {
 	Ahead    *time.Duration  `json:"ahead,omitempty"`    // the lead of the child's wall clock; nothing else is set
 }
 
-// exactly are the fields of answers that only children of this program write.
-type exactly struct {
+// ownAnswer are the fields of answers that only children of this program write.
+type ownAnswer struct {
 	Text     string `json:"text,omitempty"`     // the error's text, if Error is a certain word
 	Presumed bool   `json:"presumed,omitempty"` // the error is a locks.ErrPresumed
 	Raw      []byte `json:"raw,omitempty"`      // the token, if it is not UTF-8
@@ -129,7 +129,7 @@ func parse(line []byte, own bool) (message, error) {
 		m.stall = kind.Stall
 	case kind.ID != nil:
 		if err = json.Unmarshal(line, &m.answer); !own {
-			m.answer.exactly = exactly{}
+			m.answer.ownAnswer = ownAnswer{}
 		}
 	default:
 		err = errors.New("expected ready, id or lost")

@@ -148,7 +148,7 @@ func (s *server) serve(ctx context.Context, r request) {
 	a, returned := answer{ID: r.ID}, false
 	defer func() {
 		if did, stack := crash.Recovered(recover(), returned); did != "" {
-			a = answer{ID: r.ID, exactly: exactly{Panic: did, Stack: stack}}
+			a = answer{ID: r.ID, ownAnswer: ownAnswer{Panic: did, Stack: stack}}
 		}
 		s.say(a)
 	}()
