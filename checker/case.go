@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -130,15 +129,6 @@ func (rp *replay) indexOf(places ...int) []int {
 	}
 	slices.Sort(indices)
 	return slices.Compact(indices)
-}
-
-// name returns the name of a command in capitals; "command" if it has none.
-func (rp *replay) name(pos int) string {
-	args := rp.Commands[pos].Args
-	if len(args) == 0 {
-		return "command"
-	}
-	return strings.ToUpper(string(args[0]))
 }
 
 // text returns the content of a reply that is a bulk string, and whether the reply is one.

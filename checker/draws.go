@@ -3,6 +3,7 @@ package checker
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,8 +25,8 @@ func draws(ctx context.Context, f *Case) Verdict {
 		return notApplicable(account.Fact{What: account.NothingTouched})
 	}
 	var findings []Finding
-	for ts := range untilDone(ctx, sortedByLock(byLock)) {
-		findings = append(findings, repeated(ts, f.Pairs())...)
+	for lock := range untilDone(ctx, slices.Sorted(maps.Keys(byLock))) {
+		findings = append(findings, repeated(byLock[lock], f.Pairs())...)
 	}
 	return conclude(f, findings, false)
 }

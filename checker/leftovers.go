@@ -1,7 +1,7 @@
 package checker
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,7 +31,8 @@ func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) lef
 	last := rp.postMortems(start)
 	stuck, atAnyPace := 0, true
 	var found leftover
-	for _, op := range sortedByNode(last) {
+	for _, node := range slices.Sorted(maps.Keys(last)) {
+		op := last[node]
 		l := rp.leftOn(op, lock, start, waiting)
 		if l.blocks {
 			stuck++
@@ -60,15 +61,6 @@ func (rp *replay) postMortems(start time.Duration) map[string]history.Op {
 		}
 	}
 	return last
-}
-
-func sortedByNode(byNode map[string]history.Op) []history.Op {
-	var all []history.Op
-	for _, op := range byNode {
-		all = append(all, op)
-	}
-	slices.SortFunc(all, func(a, b history.Op) int { return cmp.Compare(a.Node, b.Node) })
-	return all
 }
 
 // reached reports whether a command of these clients' acquires reached the node at or after the

@@ -194,21 +194,22 @@ func (n nesting) enteredBeside(h Hold) []Finding {
 			if until <= p.Complete.Time {
 				continue
 			}
-			findings = append(findings, Finding{
-				Account: account.Account{
-					Fact:  account.Fact{What: account.EnteredBeside, Clients: []int{h.Client, other.Client}, At: p.Complete.Time},
-					Holds: []account.Believed{believed(h), believed(other)},
-				},
-				Lock:    h.Lock,
-				Clients: []int{h.Client, other.Client},
-				From:    p.Complete.Time,
-				To:      within(n.Evidence, min(h.To, other.To)),
-				lasted:  min(h.To, other.To) - p.Complete.Time,
-				Ops:     indices(h.Acquire, again, other.Acquire, other.End),
-			})
+			fact := account.Fact{What: account.EnteredBeside, At: p.Complete.Time}
+			findings = append(findings, n.together(fact, h, other, h.Acquire, again, other.Acquire, other.End))
 		}
 	}
 	return findings
+}
+
+// together returns the finding that the first client held the lock beside the second one from the time of the
+// fact on. ops are the entries that prove it.
+func (n nesting) together(fact account.Fact, first, second Hold, ops ...int) Finding {
+	until := min(first.To, second.To)
+	fact.Clients = []int{first.Client, second.Client}
+	return Finding{
+		Account: account.Account{Fact: fact, Holds: []account.Believed{believed(first), believed(second)}},
+		Lock:    first.Lock, Clients: fact.Clients, From: fact.At, To: within(n.Evidence, until), lasted: until - fact.At, Ops: indices(ops...),
+	}
 }
 
 // freedEarly finds grants that other clients got before h had as many releases as acquires.
@@ -241,21 +242,8 @@ func (n nesting) freedEarly(h Hold) []Finding {
 				released++
 			}
 		}
-		findings = append(findings, Finding{
-			Account: account.Account{
-				Fact: account.Fact{
-					What: account.FreedEarly, Clients: []int{other.Client, h.Client}, At: other.From, Since: h.From,
-					Count: released, Of: len(h.Nested) + 1,
-				},
-				Holds: []account.Believed{believed(other), believed(h)},
-			},
-			Lock:    h.Lock,
-			Clients: []int{other.Client, h.Client},
-			From:    other.From,
-			To:      within(n.Evidence, min(h.To, other.To)),
-			lasted:  min(h.To, other.To) - other.From,
-			Ops:     indices(append([]int{h.Acquire, h.End, other.Acquire}, h.Released...)...),
-		})
+		fact := account.Fact{What: account.FreedEarly, At: other.From, Since: h.From, Count: released, Of: len(h.Nested) + 1}
+		findings = append(findings, n.together(fact, other, h, append([]int{h.Acquire, h.End, other.Acquire}, h.Released...)...))
 	}
 	return findings
 }

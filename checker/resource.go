@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -140,11 +141,11 @@ func stopAtDeadlines(sections []*evidence.Section, holds []Hold) {
 // the writers that it finds.
 func torn(byLock map[string][]evidence.Touch, reported map[*evidence.Section]bool) []Finding {
 	var findings []Finding
-	for _, ts := range sortedByLock(byLock) {
+	for _, lock := range slices.Sorted(maps.Keys(byLock)) {
 		var wrote *evidence.Touch
-		for i, t := range ts {
+		for i, t := range byLock[lock] {
 			if t.Op.F == history.FWrite {
-				wrote = &ts[i]
+				wrote = &byLock[lock][i]
 				continue
 			}
 			if len(t.Op.Value) != 2 || t.Op.Value[0] == t.Op.Value[1] || wrote == nil || wrote.Section == nil ||
@@ -172,13 +173,4 @@ func torn(byLock map[string][]evidence.Touch, reported map[*evidence.Section]boo
 		}
 	}
 	return findings
-}
-
-func sortedByLock(byLock map[string][]evidence.Touch) [][]evidence.Touch {
-	var all [][]evidence.Touch
-	for _, ts := range byLock {
-		all = append(all, ts)
-	}
-	slices.SortFunc(all, func(a, b []evidence.Touch) int { return cmp.Compare(a[0].Op.Lock, b[0].Op.Lock) })
-	return all
 }

@@ -1,9 +1,12 @@
 package checker
 
 import (
+	"cmp"
+
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 func believed(h Hold) account.Believed {
@@ -60,7 +63,7 @@ func (rp *replay) call(pos int) *account.Call {
 	}
 	c := rp.Commands[pos]
 	call := &account.Call{
-		Index: c.Index, Client: c.Client, Node: c.Node, Name: rp.name(pos),
+		Index: c.Index, Client: c.Client, Node: c.Node, Name: cmp.Or(resp.Name(c.Args), "command"),
 		Sent: c.Sent, Arrived: c.Arrived, Ran: rp.Ran(pos).Lo, Replied: c.Replied, Reply: string(c.Reply),
 	}
 	if sha, ok := c.Script(); ok {

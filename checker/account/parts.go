@@ -19,12 +19,25 @@ func (a Account) client(i int) string {
 	return history.ClientName(a.Clients[i])
 }
 
-func (f Fact) node(i int) string {
-	if i >= len(f.Nodes) {
-		return "the old primary"
+// nth returns the element of that index; the zero value if it is missing.
+func nth[T any](all []T, i int) (x T) {
+	if i < len(all) {
+		x = all[i]
 	}
-	return f.Nodes[i]
+	return x
 }
+
+// nthWords returns the element of that index as a text; none if it is missing.
+func nthWords[T any](all []T, i int, none string) string {
+	if i >= len(all) {
+		return none
+	}
+	return fmt.Sprint(all[i])
+}
+
+func (f Fact) node(i int) string   { return nthWords(f.Nodes, i, "the old primary") }
+func (f Fact) value(i int) string  { return nthWords(f.Values, i, "none") }
+func (f Fact) number(i int) string { return nthWords(f.Clients, i, "none") }
 
 // where names the node or, if there are several, says how many.
 func (f Fact) where() string {
@@ -32,20 +45,6 @@ func (f Fact) where() string {
 		return fmt.Sprintf("%d nodes", f.Count)
 	}
 	return f.node(0)
-}
-
-func (f Fact) value(i int) string {
-	if i >= len(f.Values) {
-		return "none"
-	}
-	return fmt.Sprint(f.Values[i])
-}
-
-func (f Fact) number(i int) string {
-	if i >= len(f.Clients) {
-		return "none"
-	}
-	return fmt.Sprint(f.Clients[i])
 }
 
 func (f Fact) call() Call {
@@ -66,19 +65,8 @@ func (f Fact) struck() string {
 	return names(f.Clients)
 }
 
-func (a Account) hold(i int) Believed {
-	if i >= len(a.Holds) {
-		return Believed{}
-	}
-	return a.Holds[i]
-}
-
-func (a Account) operation(i int) Operation {
-	if i >= len(a.Operations) {
-		return Operation{}
-	}
-	return a.Operations[i]
-}
+func (a Account) hold(i int) Believed       { return nth(a.Holds, i) }
+func (a Account) operation(i int) Operation { return nth(a.Operations, i) }
 
 // words returns the name of a command: "DEL", or "script" with the script's name.
 func (c Call) words() string {

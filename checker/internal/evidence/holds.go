@@ -288,14 +288,10 @@ func (s *scan) finish() []Hold {
 			s.end(b, Never, account.ByNothing, -1)
 		}
 	}
-	sortHolds(s.holds)
-	return s.holds
-}
-
-func sortHolds(holds []Hold) {
-	slices.SortFunc(holds, func(a, b Hold) int {
+	slices.SortFunc(s.holds, func(a, b Hold) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Acquire, b.Acquire))
 	})
+	return s.holds
 }
 
 // sound returns an error if the entries are out of order, a time is out of range, or a client acts after
