@@ -36,7 +36,7 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 	for _, pos := range rp.renewals() {
 		c := rp.Commands[pos]
 		if c.Client != first.Client || !first.WasOn(c.Node) || c.Op == first.Op ||
-			c.Sent < rp.sent(last) || c.Sent > due.Hi || !rp.renews(pos, first) || rp.ofAnother(pos, first) {
+			c.Sent < rp.sentAt(last.Cmd, last.At) || c.Sent > due.Hi || !rp.renews(pos, first) || rp.ofAnother(pos, first) {
 			continue
 		}
 		switch {
@@ -89,13 +89,6 @@ func (rp *replay) renewedAgain(g *keyspace.Grant, since time.Duration) bool {
 		c := rp.Commands[pos]
 		return c.Op != g.Op && since < c.Sent && c.Sent < until && rp.renews(pos, g) && !rp.ofAnother(pos, g)
 	})
-}
-
-func (rp *replay) sent(t keyspace.Term) time.Duration {
-	if t.Cmd < 0 {
-		return t.At.Lo
-	}
-	return rp.Commands[t.Cmd].Sent
 }
 
 // stoodAt reports whether the grant was there at that time, overwritten or not.

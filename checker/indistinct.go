@@ -321,7 +321,7 @@ func (rp *replay) leaseOver(f Finding) (reason, bool) {
 		r := because(LeaseOutlived, []int{pos, by}, account.Fact{
 			What: account.LeaseOver, Clients: []int{owner.Client}, Span: rp.Claims.TTL, Until: until,
 		})
-		return r.of(wouldBe(rp.Commands[pos], first, pos, rp.Ran(pos))), true
+		return r.of(keyspace.WouldBe(rp.Commands[pos].Node, rp.Commands[pos].Client, first, pos, rp.Ran(pos))), true
 	}
 	return reason{}, false
 }

@@ -55,7 +55,7 @@ func (rp *replay) stillborn(op int) (reason, bool) {
 	r := because(cause, []int{pos}, account.Fact{
 		What: account.Stillborn, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: rp.call(pos), At: at, Span: gap,
 	})
-	return r.of(wouldBe(c, op, pos, keyspace.At(at))), true
+	return r.of(keyspace.WouldBe(c.Node, c.Client, op, pos, keyspace.At(at))), true
 }
 
 // anyStillborn reports whether a client of the finding has an acquire that stillborn explains.
@@ -68,10 +68,6 @@ func (rp *replay) anyStillborn(f Finding) bool {
 		_, ok := rp.stillborn(op)
 		return ok
 	})
-}
-
-func wouldBe(c history.Command, op, pos int, at keyspace.When) *keyspace.Grant {
-	return keyspace.WouldBe(c.Node, c.Client, op, pos, at)
 }
 
 func (rp *replay) findLastRan() map[int]int {

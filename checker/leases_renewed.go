@@ -136,11 +136,14 @@ func median(of []time.Duration) time.Duration {
 	return of[(len(of)-1)/2]
 }
 
-func (rp *replay) grantSent(g *keyspace.Grant) time.Duration {
-	if g.Cmd < 0 {
-		return g.At.Lo
+func (rp *replay) grantSent(g *keyspace.Grant) time.Duration { return rp.sentAt(g.Cmd, g.At) }
+
+// sentAt returns when the command at place pos was sent; the earliest time that when allows if pos is -1.
+func (rp *replay) sentAt(pos int, when keyspace.When) time.Duration {
+	if pos < 0 {
+		return when.Lo
 	}
-	return rp.Commands[g.Cmd].Sent
+	return rp.Commands[pos].Sent
 }
 
 // renewedInstead explains a lease that its owner never renewed: from the grant until due, the owner kept

@@ -162,18 +162,14 @@ func (rp *replay) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker
 		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || rp.keepsNobodyOut(g) || idleBeside(g, m) || rp.lapsedBeside(g, m, p) {
 			continue
 		}
-		if !rp.orphanAt(g, m) || !rp.outlasted(g, p.Invoke.Index) || p.Done() == history.OK && !goneBy(g, p.Complete.Time) {
+		// If a client got in while the grant still stood, the grant did not keep this client out.
+		besideIt := p.Done() == history.OK && (g.End == nil || g.End.At.Hi > p.Complete.Time)
+		if !rp.orphanAt(g, m) || !rp.outlasted(g, p.Invoke.Index) || besideIt {
 			return nil
 		}
 		here = append(here, blocker{of: g.Op, grant: g, contact: m})
 	}
 	return here
-}
-
-// goneBy reports whether the grant had ended by time t. If a client got in while the grant
-// still stood, the grant did not keep this client out.
-func goneBy(g *keyspace.Grant, t time.Duration) bool {
-	return g.End != nil && g.End.At.Hi <= t
 }
 
 // lapsedBeside reports whether the grant had lapsed by its node's clock, while another place of the key

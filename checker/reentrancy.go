@@ -161,18 +161,15 @@ func (n nesting) lived(acquire *history.Op) time.Duration {
 func (n nesting) ended(h Hold, but func(history.Pair) bool) time.Duration {
 	at := Never
 	for _, g := range n.Of(n.Pairing.Find(h.Acquire).Invoke.Index) {
-		if g.End == nil || g.End.Cmd >= 0 && n.isOf(n.Commands[g.End.Cmd], but) {
+		if g.End == nil {
+			continue
+		}
+		if cmd := g.End.Cmd; cmd >= 0 && n.Has(n.Commands[cmd].Op) && but(*n.Operation(n.Commands[cmd].Op)) {
 			continue
 		}
 		at = min(at, g.End.At.Lo)
 	}
 	return at
-}
-
-// isOf reports whether the command belongs to an operation p for which such(p) is true.
-func (n nesting) isOf(c history.Command, such func(history.Pair) bool) bool {
-	p := n.Pairing.Find(c.Op)
-	return p != nil && p.Invoke.Index == c.Op && such(*p)
 }
 
 func none(history.Pair) bool { return false }

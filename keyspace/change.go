@@ -258,12 +258,16 @@ func (r *reader) put(n *node, k *keyState, key string, s Spot, was string, by ac
 		return nil
 	}
 	g := r.grant(n, k, key, s, by)
+	return p.overwrite(g)
+}
+
+// overwrite puts the grant in the place, and returns the grants that it replaced.
+func (p *placeState) overwrite(g *Grant) (struck []*Grant) {
 	for _, old := range p.current {
 		old.Over, old.OverSeq = g, g.Seq
 	}
-	struck = p.current
-	p.overwritten = append(p.overwritten, p.current...)
-	p.current = nil
+	struck, p.current = p.current, nil
+	p.overwritten = append(p.overwritten, struck...)
 	p.join(g)
 	return struck
 }
@@ -332,6 +336,16 @@ func (r *reader) empty(k *keyState, e End) {
 	*k = keyState{places: map[string]*placeState{}}
 }
 
+// drop ends all grants of these places.
+func (r *reader) drop(k *keyState, places []string, e End) {
+	for _, name := range places {
+		if p := k.places[name]; p != nil {
+			r.finish(p.all(), e)
+			delete(k.places, name)
+		}
+	}
+}
+
 // finish gives the same end, with the same Seq, to all of the grants that have not ended.
 func (r *reader) finish(grants []*Grant, e End) {
 	e.Seq = r.tick()
@@ -357,12 +371,7 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 	}
 	d := Compare(k.content, after)
 	end := End{How: Unclear, Cmd: -1, Event: -1, At: at}
-	for _, name := range d.Removed {
-		if p := k.places[name]; p != nil {
-			r.finish(p.all(), end)
-			delete(k.places, name)
-		}
-	}
+	r.drop(k, d.Removed, end)
 	if after == nil {
 		*k = keyState{places: map[string]*placeState{}}
 		return
@@ -373,9 +382,7 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 		k.addTerm(k.term)
 	}
 	for _, s := range d.put() {
-		if p := k.places[s.Name]; p != nil {
-			r.finish(p.all(), end)
-		}
+		r.drop(k, []string{s.Name}, end)
 		k.places[s.Name] = &placeState{current: []*Grant{r.grant(n, k, string(c.Key), s, by)}}
 	}
 	k.content = after

@@ -56,19 +56,12 @@ func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
 		r.arrive(n, k, from)
 		return
 	}
-	for _, name := range d.Removed {
-		if p := k.places[name]; p != nil {
-			r.finish(p.all(), lost)
-			delete(k.places, name)
-		}
-	}
+	r.drop(k, d.Removed, lost)
 	if c.After != nil {
 		r.fallBack(n, k, c, at)
 	}
 	for _, s := range append(d.put(), r.older(k, c, at)...) {
-		if p := k.places[s.Name]; p != nil {
-			r.finish(p.all(), lost)
-		}
+		r.drop(k, []string{s.Name}, lost)
 		k.places[s.Name] = r.revive(n, k, c, s, at)
 	}
 }

@@ -333,12 +333,7 @@ func (r *reader) restOn(n *node, k *keyState, name string, at Spot, pos int) {
 	g := r.grantTo(n, k, name, at, actor{pos: pos, client: c.Client, op: c.Op, at: r.ran[pos]})
 	g.Rested = true
 	p := k.places[at.Name]
-	for _, old := range p.current {
-		old.Over, old.OverSeq = g, g.Seq
-	}
-	p.overwritten = append(p.overwritten, p.current...)
-	p.current = nil
-	p.join(g)
+	p.overwrite(g)
 }
 
 // handedTo returns the places that carry a grant which another client handed to the given client.
