@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/history/applog"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -134,6 +136,10 @@ func maybe(possible checker.Verdict, log *applog.Log, r applog.Readings) string 
 	}
 	slices.Sort(lines)
 	lines = slices.Compact(lines)
+	numbers := make([]string, len(lines))
+	for i, n := range lines {
+		numbers[i] = strconv.Itoa(n)
+	}
 	why := fmt.Sprintf("clock errors and rounded times leave a doubt of %s", r.Slack)
 	for _, h := range log.Holds {
 		if h.To == applog.Never && slices.Contains(lines, h.Line) {
@@ -141,23 +147,9 @@ func maybe(possible checker.Verdict, log *applog.Log, r applog.Readings) string 
 			break
 		}
 	}
-	text := fmt.Sprintf("the holds of lines %s may overlap: %s", joined(lines), why)
+	text := fmt.Sprintf("the holds of lines %s may overlap: %s", wording.List(numbers), why)
 	if n := len(possible.Findings); n > 1 {
 		text += fmt.Sprintf("; there are %d such overlaps", n)
-	}
-	return text
-}
-
-func joined(lines []int) string {
-	text := ""
-	for i, n := range lines {
-		switch {
-		case i > 0 && i == len(lines)-1:
-			text += " and "
-		case i > 0:
-			text += ", "
-		}
-		text += fmt.Sprint(n)
 	}
 	return text
 }

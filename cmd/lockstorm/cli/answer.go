@@ -120,7 +120,7 @@ func (a *app) onTestbed(ctx context.Context, name string, do func(testbedChoice,
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(choice, tb), done())
+	return afterClosing(do(choice, tb), done()) // even if closing the testbed fails, the result is reported
 }
 
 // documentsPage writes the documents page to the file f.page.

@@ -105,7 +105,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"check of no file", []string{"check", "/nonexistent"}, "/nonexistent: expected a history file"},
 		{"replay of nothing", []string{"replay"}, "expected the folder of a stored trial, or --lock and --fault"},
 		{"replay of no folder", []string{"replay", "/nonexistent"}, "/nonexistent: expected the folder of a stored trial, with spec.json in it"},
-		{"replay of a broken spec", []string{"replay", stored(`{"lock":`)}, "spec.json: unexpected end of JSON input"},
+		{"replay of a broken spec", []string{"replay", stored(`{"lock":`)}, "spec.json: expected a whole JSON document: unexpected end of JSON input"},
 		{"replay of a lock that is no more", []string{"replay", stored(`{"lock":"set-nxpx","workload":"mutex","testbed":"sim"}`)}, `unknown lock "set-nxpx"`},
 		{"replay of a workload that is no more", []string{"replay", stored(`{"lock":"set-nx-px","workload":"mutexx","testbed":"sim"}`)}, `unknown workload "mutexx"`},
 		{"replay of a folder and a lock", []string{"replay", t.TempDir(), "--lock", "set-nx-px"}, "--lock: "},

@@ -19,6 +19,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed"
 )
 
 // corpusFolder has the lists of the program's own recipes, in a clone of the repository.
@@ -85,18 +86,13 @@ order a lock that is not in the corpus is tested.`,
 }
 
 // simulated returns a campaign in the simulation with configuration c and the corpus.
-func (a *app) simulated(ctx context.Context, c campaign.Config, list corpus.List) (campaign.Campaign, error) {
-	choice, err := a.testbeds.choice(c.Testbed)
-	if err != nil {
-		return campaign.Campaign{}, err
-	}
-	tb, done, err := choice.open(ctx, testbedFlags{})
-	if err != nil {
-		return campaign.Campaign{}, err
-	}
-	ready, err := a.prepare(c, choice, tb)
+func (a *app) simulated(ctx context.Context, c campaign.Config, list corpus.List) (ready campaign.Campaign, err error) {
+	err = a.onTestbed(ctx, c.Testbed, func(choice testbedChoice, tb testbed.Testbed) error {
+		ready, err = a.prepare(c, choice, tb)
+		return err
+	})
 	ready.Corpus = list
-	return ready, errors.Join(err, done()) // the simulation has nothing to close
+	return ready, err // the testbed is closed: the simulation has nothing to close
 }
 
 func (a *app) makeCorpus(ctx context.Context, c campaign.Config, seeds []uint64, out string) (err error) {

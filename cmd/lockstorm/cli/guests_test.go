@@ -111,7 +111,9 @@ func TestALongLeaseMakesTrialsLongEnough(t *testing.T) {
 		{30 * time.Second, 40 * time.Second, true, true, 40 * time.Second},
 		{100 * time.Millisecond, 5 * time.Second, true, false, 5 * time.Second},
 	} {
-		f := runFlags{Config: campaign.DefaultConfig(), ttlChosen: test.ttlChosen, durationChosen: test.durChosen}
+		f := runFlags{Config: campaign.DefaultConfig(), chosen: func(flag string) bool {
+			return flag == "ttl" && test.ttlChosen || flag == "duration" && test.durChosen
+		}}
 		f.TTL, f.Duration = test.ttl, test.duration
 		a := &app{testbeds: testbeds}
 		c, err := a.chosen(f, testbeds[0])

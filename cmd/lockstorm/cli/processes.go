@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/container"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/worker"
@@ -25,19 +26,7 @@ func workerCommand(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   expectArgs(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			choice, err := a.testbeds.choice(name)
-			if err != nil {
-				return err
-			}
-			tb, done, err := choice.open(cmd.Context(), testbedFlags{})
-			if err != nil {
-				return err
-			}
-			err = worker.Serve(cmd.Context(), tb)
-			if derr := done(); err == nil {
-				err = derr
-			}
-			return err
+			return a.onTestbed(cmd.Context(), name, func(_ testbedChoice, tb testbed.Testbed) error { return worker.Serve(cmd.Context(), tb) })
 		},
 	}
 	cmd.Flags().StringVar(&name, "testbed", a.testbeds[0].Name, "where Redis comes from")

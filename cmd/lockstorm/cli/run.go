@@ -39,12 +39,7 @@ type runFlags struct {
 	json                     bool
 	thorough                 bool // every named schedule, instead of the corpus
 	volumeFlags
-	// Each of these fields says whether the user gave the flag.
-	namedChosen    bool
-	sweepChosen    bool
-	shrinkChosen   bool
-	ttlChosen      bool
-	durationChosen bool
+	chosen func(flag string) bool // whether the user gave the flag
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -86,9 +81,7 @@ other projects' libraries, which "all" leaves out.`,
 			if err := cmp.Or(f.check(), checkTestbedFlags(cmd.Flags(), f.Testbed)); err != nil {
 				return err
 			}
-			chosen := cmd.Flags().Changed
-			f.sweepChosen = chosen("sweep")
-			f.namedChosen, f.shrinkChosen, f.ttlChosen, f.durationChosen = chosen("named"), chosen("shrink"), chosen("ttl"), chosen("duration")
+			f.chosen = cmd.Flags().Changed
 			settle(cmd.Flags(), f.Testbed)
 			f.TestbedFlags = testbedWords(cmd.Flags())
 			if err := f.openClient(cmd); err != nil {
@@ -223,18 +216,18 @@ func (a *app) chosen(f runFlags, choice testbedChoice) (campaign.Config, error) 
 		}
 		c.Seed = rand.Uint64N(trial.MaxSeed) + 1
 	}
-	c.TTL = choice.lease(c.TTL, f.ttlChosen)
-	if f.ttlChosen && !f.durationChosen {
+	c.TTL = choice.lease(c.TTL, f.chosen("ttl"))
+	if f.chosen("ttl") && !f.chosen("duration") {
 		c.Duration = max(c.Duration, durationTTLs*c.TTL) // in a shorter trial no plan might fit
 	}
-	if f.thorough && (f.namedChosen || c.Confirm != "" || !choice.Defaults.Named) {
+	if f.thorough && (f.chosen("named") || c.Confirm != "" || !choice.Defaults.Named) {
 		return c, input.Errorf("--thorough: expected testbed %s, without --named or --confirm", a.testbeds[0].Name)
 	}
-	c.Corpus = choice.Defaults.Named && !f.thorough && !f.namedChosen && !f.sweepChosen && !c.NamedOnly && c.Confirm == ""
-	if !f.namedChosen {
+	c.Corpus = choice.Defaults.Named && !f.thorough && !f.chosen("named") && !f.chosen("sweep") && !c.NamedOnly && c.Confirm == ""
+	if !f.chosen("named") {
 		c.Named = (choice.Defaults.Named || c.NamedOnly) && c.Confirm == "" && !c.Corpus
 	}
-	c.Shrink, err = a.shrinks(c.Shrink, f.shrinkChosen, choice)
+	c.Shrink, err = a.shrinks(c.Shrink, f.chosen("shrink"), choice)
 	return c, err
 }
 

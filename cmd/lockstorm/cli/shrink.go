@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -64,7 +65,7 @@ same way twice.`,
 }
 
 // shrink shrinks the trial stored in dir, stores the smaller trial in out, and prints a report.
-func (a *app) shrink(ctx context.Context, dir, out string, trials int) (err error) {
+func (a *app) shrink(ctx context.Context, dir, out string, trials int) error {
 	s, err := readStored(dir)
 	if err != nil {
 		return err
@@ -72,35 +73,28 @@ func (a *app) shrink(ctx context.Context, dir, out string, trials int) (err erro
 	if sameDirectory(dir, out) {
 		return input.Errorf("--out %s: that is the trial that is shrunk; expected another directory", out)
 	}
-	choice, err := a.testbeds.choice(s.spec.Testbed)
-	if err != nil {
-		return err
-	}
-	tb, done, err := choice.open(ctx, testbedFlags{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = afterClosing(err, done()) }() // even if closing the testbed fails, the trial is reported
-	r := campaign.Replay{Testbed: tb, Spec: s.spec, Dir: out}
-	if r.Worker, err = choice.worker(); err != nil {
-		return err
-	}
-	result, evidence, err := r.Shrink(ctx, trials)
-	if why := context.Cause(ctx); why != nil {
-		return why
-	}
-	if err == nil {
-		err = reports.Minimal(out, result, evidence)
-	}
-	if err != nil {
-		return err
-	}
-	a.say(a.stdout, "%s", result.Shrinking.Words())
-	fmt.Fprintln(a.stdout)
-	if err := reports.Tell(a.stdout, result, evidence, a.width(a.stdout)); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.stdout)
-	a.say(a.stdout, "written to %s; to run it again: %s", out, wording.As(wording.Command("lockstorm", "replay", out), a.program))
-	return nil
+	return a.onTestbed(ctx, s.spec.Testbed, func(choice testbedChoice, tb testbed.Testbed) error {
+		r := campaign.Replay{Testbed: tb, Spec: s.spec, Dir: out}
+		if r.Worker, err = choice.worker(); err != nil {
+			return err
+		}
+		result, evidence, err := r.Shrink(ctx, trials)
+		if why := context.Cause(ctx); why != nil {
+			return why
+		}
+		if err == nil {
+			err = reports.Minimal(out, result, evidence)
+		}
+		if err != nil {
+			return err
+		}
+		a.say(a.stdout, "%s", result.Shrinking.Words())
+		fmt.Fprintln(a.stdout)
+		if err := reports.Tell(a.stdout, result, evidence, a.width(a.stdout)); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.stdout)
+		a.say(a.stdout, "written to %s; to run it again: %s", out, wording.As(wording.Command("lockstorm", "replay", out), a.program))
+		return nil
+	})
 }

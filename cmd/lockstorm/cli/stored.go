@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -27,7 +26,7 @@ func readStored(path string) (s stored, err error) {
 	if info, err := os.Stat(packed.Find(path)); err == nil && !info.IsDir() {
 		path = filepath.Dir(path)
 	}
-	err = readFile(filepath.Join(path, trial.SpecFile), &s.spec)
+	err = packed.ReadJSON(filepath.Join(path, trial.SpecFile), &s.spec)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return s, input.Errorf("%s: expected the folder of a stored trial, with %s in it", path, trial.SpecFile)
@@ -38,7 +37,7 @@ func readStored(path string) (s stored, err error) {
 		return s, err
 	}
 	var verdict struct{ Hash string }
-	err = readFile(filepath.Join(path, trial.VerdictFile), &verdict)
+	err = packed.ReadJSON(filepath.Join(path, trial.VerdictFile), &verdict)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return s, nil
@@ -51,18 +50,6 @@ func readStored(path string) (s stored, err error) {
 		s.differs = err // unreadable files differ from what was judged
 	}
 	return s, nil
-}
-
-// readFile decodes a JSON file, compressed or not. The error is an input.Error that names the file.
-func readFile(path string, v any) error {
-	data, err := packed.ReadFile(path)
-	if err != nil {
-		return &input.Error{Err: err}
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return input.Errorf("%s: %w", path, err)
-	}
-	return nil
 }
 
 func sameDirectory(a, b string) bool {

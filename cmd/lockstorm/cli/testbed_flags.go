@@ -37,30 +37,20 @@ func (f *testbedFlags) register(flags *pflag.FlagSet) {
 
 func (f *testbedFlags) registerExternal(flags *pflag.FlagSet) {
 	e := &f.external
-	of := func(name string) {
+	flags.StringSliceVar(&e.Addrs, "addr", nil, "where Redis is: host:port, redis://user@host:port/db or rediss://…; several are independent nodes")
+	flags.StringVar(&e.User, "user", "", "user of Redis's access control; the password comes from $"+passwordVariable+" or --password-file")
+	flags.StringVar(&f.passwordFile, "password-file", "", "file that holds the password")
+	flags.IntVar(&e.DB, "db", 0, "number of the database")
+	flags.BoolVar(&e.TLS, "tls", false, "speak TLS")
+	flags.StringVar(&e.CA, "tls-ca", "", "file with certificates of authorities to believe (default the system's)")
+	flags.StringVar(&e.Cert, "tls-cert", "", "file with our own certificate")
+	flags.StringVar(&e.Key, "tls-key", "", "file with its key")
+	flags.BoolVar(&e.Really, consentFlag, false, external.Harms)
+	flags.BoolVar(&e.Own, ownFlag, false, "nobody else uses the Redis, so its access control need not confine the user to names of lockstorm")
+	for _, name := range []string{"addr", "user", "password-file", "db", "tls", "tls-ca", "tls-cert", "tls-key", consentFlag, ownFlag} {
 		_ = flags.SetAnnotation(name, testbedAnnotation, []string{external.Name})
 		group(flags, "Only with --testbed "+external.Name, name)
 	}
-	flags.StringSliceVar(&e.Addrs, "addr", nil, "where Redis is: host:port, redis://user@host:port/db or rediss://…; several are independent nodes")
-	of("addr")
-	flags.StringVar(&e.User, "user", "", "user of Redis's access control; the password comes from $"+passwordVariable+" or --password-file")
-	of("user")
-	flags.StringVar(&f.passwordFile, "password-file", "", "file that holds the password")
-	of("password-file")
-	flags.IntVar(&e.DB, "db", 0, "number of the database")
-	of("db")
-	flags.BoolVar(&e.TLS, "tls", false, "speak TLS")
-	of("tls")
-	flags.StringVar(&e.CA, "tls-ca", "", "file with certificates of authorities to believe (default the system's)")
-	of("tls-ca")
-	flags.StringVar(&e.Cert, "tls-cert", "", "file with our own certificate")
-	of("tls-cert")
-	flags.StringVar(&e.Key, "tls-key", "", "file with its key")
-	of("tls-key")
-	flags.BoolVar(&e.Really, consentFlag, false, external.Harms)
-	of(consentFlag)
-	flags.BoolVar(&e.Own, ownFlag, false, "nobody else uses the Redis, so its access control need not confine the user to names of lockstorm")
-	of(ownFlag)
 }
 
 // testbedAnnotation is the key of a flag's annotation that names the testbed that takes the flag. A
