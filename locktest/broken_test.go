@@ -147,9 +147,7 @@ func errorsAreBusy(c *locktest.Client) (locktest.Acquire, error) {
 	c.Cleanup(func() { _ = rdb.Close() })
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
 		token := rand.Text()
-		held := locktest.Held{Token: token, Release: func(ctx context.Context) error {
-			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
-		}}
+		held := owned(rdb, key, token)
 		if setNX(ctx, rdb, key, token, ttl) != nil {
 			return held, locktest.ErrBusy
 		}
@@ -165,9 +163,7 @@ func scriptForgotten(c *locktest.Client) (locktest.Acquire, error) {
 	loaded := false
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
 		token := rand.Text()
-		held := locktest.Held{Token: token, Release: func(ctx context.Context) error {
-			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
-		}}
+		held := owned(rdb, key, token)
 		if !loaded {
 			if err := take.Load(ctx, rdb).Err(); err != nil {
 				return held, err

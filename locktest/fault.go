@@ -89,7 +89,6 @@ func (s *session) sample(specs []trial.Spec) []trial.Spec {
 func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 	f.Trials = len(trials)
 	var limits tally
-	f.limits = map[Flaw]trial.Result{}
 	var worst *trial.Result
 	decided := false
 	for i, t := range trials {
@@ -97,7 +96,6 @@ func (f *FaultResult) fold(trials []trial.Result) *trial.Result {
 		for _, flaw := range t.Flaws {
 			if flaw.Kind == locks.Limit {
 				limits.add(flaw, t)
-				f.example(flaw, t)
 			}
 		}
 		switch {

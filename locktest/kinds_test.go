@@ -209,9 +209,7 @@ func uncounted(c *locktest.Client) (locktest.Acquire, error) {
 		if err == nil && in == 0 {
 			err = locktest.ErrBusy
 		}
-		return locktest.Held{Token: owner, Release: func(ctx context.Context) error {
-			return released(compareAndDelete.Run(ctx, rdb, []string{key}, owner).Int64())
-		}}, err
+		return owned(rdb, key, owner), err
 	}, nil
 }
 

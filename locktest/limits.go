@@ -12,14 +12,6 @@ import (
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
-// example keeps a trial as the example of a limit, if it is the smallest so far.
-func (f *FaultResult) example(limit trial.Flaw, t trial.Result) {
-	key := Flaw{Oracle: limit.Oracle, Cause: limit.Cause}
-	if old, ok := f.limits[key]; !ok || t.Ops+t.Commands < old.Ops+old.Commands {
-		f.limits[key] = t
-	}
-}
-
 // limitLines returns one explanation for each limit, with the command that shows it in a trial.
 // Limits with the same explanation share a line.
 func (r *Result) limitLines(command func(fault, replay string) string) []string {
@@ -37,7 +29,7 @@ func (r *Result) limitLines(command func(fault, replay string) string) []string 
 				continue
 			}
 			reported[key] = true
-			spec := f.limits[key].Spec
+			spec := l.smallest.Spec
 			why := whyLimit(spec, key)
 			i := slices.IndexFunc(limits, func(l limit) bool { return l.why == why })
 			if i < 0 {

@@ -47,9 +47,7 @@ func fairQueueForever(c *locktest.Client) (locktest.Acquire, error) {
 		if err == nil && in == 0 {
 			err = locktest.ErrBusy
 		}
-		return locktest.Held{Token: token, Release: func(ctx context.Context) error {
-			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
-		}}, err
+		return owned(rdb, key, token), err
 	}, nil
 }
 
@@ -64,9 +62,7 @@ func waitingQueue(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
 		token, keys := rand.Text(), []string{key, key + ":queue", key + ":until"}
-		held := locktest.Held{Token: token, Release: func(ctx context.Context) error {
-			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
-		}}
+		held := owned(rdb, key, token)
 		for {
 			in, err := joinOrTake.Run(ctx, rdb, keys, token, ttl.Milliseconds(), token, (5*time.Second + ttl).Milliseconds()).Int64()
 			if err != nil || in == 1 {

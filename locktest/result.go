@@ -105,7 +105,6 @@ type FaultResult struct {
 	NotTested string
 	// CutOff is the number of planned trials for which the budget left no time.
 	CutOff int
-	limits map[Flaw]trial.Result // the smallest trial of each limit, by oracle and cause
 }
 
 // decided reports whether some trial was decided: the lock held, or a violation showed.
@@ -120,8 +119,8 @@ type Flaw struct {
 	Trials  int // number of trials that showed the flaw
 	// Replay names the smallest trial that showed the flaw, for Options.Replay and
 	// -lockstorm.replay.
-	Replay string
-	size   int // of that trial
+	Replay   string
+	smallest *trial.Result // that trial
 }
 
 // String returns the flaw as "exclusion by foreign-delete".
@@ -244,8 +243,8 @@ func (t *tally) add(f trial.Flaw, by trial.Result) {
 		i = len(t.flaws)
 		t.flaws = append(t.flaws, Flaw{Oracle: f.Oracle, Cause: f.Cause})
 	}
-	if size := by.Ops + by.Commands; t.flaws[i].Replay == "" || size < t.flaws[i].size {
-		t.flaws[i].Replay, t.flaws[i].size = replayOf(by.Spec), size
+	if old := t.flaws[i].smallest; old == nil || by.Ops+by.Commands < old.Ops+old.Commands {
+		t.flaws[i].Replay, t.flaws[i].smallest = replayOf(by.Spec), &by
 	}
 	t.flaws[i].Trials++
 	t.flaws[i].Forever = t.flaws[i].Forever || f.Forever

@@ -316,22 +316,13 @@ func workerName(t *testing.T, call int) string { return fmt.Sprint(t.Name(), "#"
 
 // claimed has a mutex for each test name, because go test -count with t.Parallel runs copies of a
 // test at once.
-var claimed = struct {
-	sync.Mutex
-	names map[string]*sync.Mutex
-}{names: map[string]*sync.Mutex{}}
+var claimed sync.Map
 
 // claim waits until no other test of this name runs, and reserves the name until release is called.
 func claim(name string) (release func()) {
-	claimed.Lock()
-	m := claimed.names[name]
-	if m == nil {
-		m = &sync.Mutex{}
-		claimed.names[name] = m
-	}
-	claimed.Unlock()
-	m.Lock()
-	return m.Unlock
+	m, _ := claimed.LoadOrStore(name, &sync.Mutex{})
+	m.(*sync.Mutex).Lock()
+	return m.(*sync.Mutex).Unlock
 }
 
 // pattern returns the argument of go test -run for exactly this test.

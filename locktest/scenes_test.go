@@ -306,9 +306,7 @@ func pooled(c *locktest.Client) (locktest.Acquire, error) {
 			looks.Go(func() { rdb.Exists(ctx, key+":paused") })
 		}
 		looks.Wait()
-		return locktest.Held{Token: token, Release: func(ctx context.Context) error {
-			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
-		}}, setNX(ctx, rdb, key, token, ttl)
+		return owned(rdb, key, token), setNX(ctx, rdb, key, token, ttl)
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/history"
@@ -257,41 +259,24 @@ func (s *session) hints() (hints []string) {
 // nil if there was no time for its trial before end. Probes run even after end.
 func (s *session) run(ctx context.Context, specs []trial.Spec, probes bool, end time.Time) ([]*trial.Done, error) {
 	done := make([]*trial.Done, len(specs))
-	queue := make(chan int)
-	var mu sync.Mutex
-	var failure error
-	var workers sync.WaitGroup
-	for range min(s.parallel, len(specs)) {
-		workers.Go(func() {
-			for i := range queue {
-				d, err := s.pool.Run(ctx, trial.Task{Spec: specs[i], Folder: s.folder(specs[i]), Probe: probes}, nil)
-				mu.Lock()
-				if err != nil && failure == nil {
-					failure = fmt.Errorf("locktest: %w", err)
-				}
-				mu.Unlock()
-				if err == nil {
-					d.Trial.Spec = specs[i]
-					done[i] = &d
-				}
-			}
-		})
-	}
-	for i := range specs {
-		mu.Lock()
-		stop := failure != nil || !probes && time.Now().After(end)
-		mu.Unlock()
-		if stop || ctx.Err() != nil {
+	workers, running := errgroup.WithContext(ctx)
+	workers.SetLimit(s.parallel)
+	for i, spec := range specs {
+		if running.Err() != nil || !probes && time.Now().After(end) {
 			break
 		}
-		queue <- i
+		workers.Go(func() error {
+			d, err := s.pool.Run(running, trial.Task{Spec: spec, Folder: s.folder(spec), Probe: probes}, nil)
+			if err != nil {
+				return fmt.Errorf("locktest: %w", err)
+			}
+			d.Trial.Spec = spec
+			done[i] = &d
+			return nil
+		})
 	}
-	close(queue)
-	workers.Wait()
-	if err := ctx.Err(); err != nil {
-		return done, err
-	}
-	return done, failure
+	err := workers.Wait()
+	return done, cmp.Or(ctx.Err(), err)
 }
 
 func (s *session) folder(spec trial.Spec) string {

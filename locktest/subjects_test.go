@@ -44,17 +44,19 @@ func released(n int64, err error) error {
 	return err
 }
 
+// owned is the Held of a key with the token. Its release removes the key if it still has the token.
+func owned(rdb *redis.Client, key, token string) locktest.Held {
+	return locktest.Held{Token: token, Release: func(ctx context.Context) error {
+		return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
+	}}
+}
+
 // right is a lock without a mistake.
 func right(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
 		token := rand.Text()
-		return locktest.Held{
-			Token: token,
-			Release: func(ctx context.Context) error {
-				return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
-			},
-		}, setNX(ctx, rdb, key, token, ttl)
+		return owned(rdb, key, token), setNX(ctx, rdb, key, token, ttl)
 	}, nil
 }
 
@@ -73,9 +75,7 @@ func everybody(c *locktest.Client) (locktest.Acquire, error) {
 	rdb := connect(c)
 	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
 		token := rand.Text()
-		return locktest.Held{Token: token, Release: func(ctx context.Context) error {
-			return released(compareAndDelete.Run(ctx, rdb, []string{key}, token).Int64())
-		}}, rdb.Set(ctx, key, token, ttl).Err()
+		return owned(rdb, key, token), rdb.Set(ctx, key, token, ttl).Err()
 	}, nil
 }
 

@@ -86,14 +86,7 @@ func scriptNamed(l lease) locks.Lock {
 }
 
 func lastAsker(l lease) locks.Lock {
-	return steps{
-		func(ctx context.Context) (locks.Lease, error) {
-			return l.attempt(func(token string) *redis.Cmd {
-				return obtainOnRecord.Run(ctx, l.node(), []string{l.key, l.key + ":last"}, token, l.life())
-			})
-		},
-		l.unlock,
-	}
+	return steps{l.take(obtainOnRecord, l.key, l.key+":last"), l.unlock}
 }
 
 func lastOwner(l lease) locks.Lock {

@@ -45,9 +45,7 @@ func counters() []Stranger {
 	counted := func(enter *redis.Script, leave func(ctx context.Context, l lease) *redis.Cmd) func(*locks.Client) maker {
 		return of(func(l lease) locks.Lock {
 			return steps{
-				func(ctx context.Context) (locks.Lease, error) {
-					return l.attempt(func(token string) *redis.Cmd { return enter.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
-				},
+				l.take(enter, l.key),
 				func(ctx context.Context, _ locks.Lease) error { return released(leave(ctx, l)) },
 			}
 		})
@@ -63,21 +61,12 @@ func counters() []Stranger {
 
 func incrOwned(l lease) locks.Lock {
 	keys := []string{l.key, l.key + ":owner"}
-	return steps{
-		func(ctx context.Context) (locks.Lease, error) {
-			return l.attempt(func(token string) *redis.Cmd { return countOwned.Run(ctx, l.node(), keys, token, l.life()) })
-		},
-		func(ctx context.Context, held locks.Lease) error {
-			return released(uncountOwned.Run(ctx, l.node(), keys, held.Token))
-		},
-	}
+	return steps{l.take(countOwned, keys...), l.drop(uncountOwned, keys...)}
 }
 
 func incrDecr(l lease) locks.Lock {
 	return steps{
-		func(ctx context.Context) (locks.Lease, error) {
-			return l.attempt(func(token string) *redis.Cmd { return countOrBack.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
-		},
+		l.take(countOrBack, l.key),
 		func(ctx context.Context, _ locks.Lease) error { return l.node().Decr(ctx, l.key).Err() },
 	}
 }

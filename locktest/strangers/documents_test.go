@@ -1,7 +1,6 @@
 package strangers
 
 import (
-	"context"
 	"maps"
 
 	"github.com/redis/go-redis/v9"
@@ -80,14 +79,7 @@ func documents() []Stranger {
 func inOneValue(take, release *redis.Script) func(lease) locks.Lock {
 	return func(l lease) locks.Lock {
 		keys := []string{l.key}
-		return steps{
-			func(ctx context.Context) (locks.Lease, error) {
-				return l.attempt(func(token string) *redis.Cmd { return take.Run(ctx, l.node(), keys, token, l.life()) })
-			},
-			func(ctx context.Context, held locks.Lease) error {
-				return released(release.Run(ctx, l.node(), keys, held.Token))
-			},
-		}
+		return steps{l.take(take, keys...), l.drop(release, keys...)}
 	}
 }
 

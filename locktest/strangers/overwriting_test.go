@@ -119,14 +119,7 @@ return 1`)
 
 func ownerOverwritten(l lease) locks.Lock {
 	keys := []string{l.key, l.key + ":owner"}
-	return steps{
-		func(ctx context.Context) (locks.Lease, error) {
-			return l.attempt(func(token string) *redis.Cmd { return obtainNaming.Run(ctx, l.node(), keys, token, l.life()) })
-		},
-		func(ctx context.Context, held locks.Lease) error {
-			return released(releaseSilently.Run(ctx, l.node(), keys, held.Token))
-		},
-	}
+	return steps{l.take(obtainNaming, keys...), l.drop(releaseSilently, keys...)}
 }
 
 // countAndTime takes the lock if its counter was 0. It starts the counter's TTL anew even if it
@@ -143,14 +136,7 @@ return 1`)
 
 func countProlonged(l lease) locks.Lock {
 	keys := []string{l.key, l.key + ":owner"}
-	return steps{
-		func(ctx context.Context) (locks.Lease, error) {
-			return l.attempt(func(token string) *redis.Cmd { return countAndTime.Run(ctx, l.node(), keys, token, l.life()) })
-		},
-		func(ctx context.Context, held locks.Lease) error {
-			return released(uncountOwned.Run(ctx, l.node(), keys, held.Token))
-		},
-	}
+	return steps{l.take(countAndTime, keys...), l.drop(uncountOwned, keys...)}
 }
 
 func renamed(l lease) locks.Lock {
@@ -212,9 +198,7 @@ func reaped(l lease) locks.Lock {
 			}
 			return l.attempt(func(token string) *redis.Cmd { return takeEmpty.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
 		},
-		func(ctx context.Context, held locks.Lease) error {
-			return released(l.node().Do(ctx, "ZREM", l.key, held.Token))
-		},
+		l.remove("ZREM"),
 	}
 }
 

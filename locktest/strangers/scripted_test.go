@@ -86,15 +86,11 @@ func scripted() []Stranger {
 }
 
 func scriptLock(l lease) locks.Lock {
-	return steps{func(ctx context.Context) (locks.Lease, error) {
-		return l.attempt(func(token string) *redis.Cmd { return obtain.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
-	}, l.unlock}
+	return steps{l.take(obtain, l.key), l.unlock}
 }
 
 func grantsEverybody(l lease) locks.Lock {
-	return steps{func(ctx context.Context) (locks.Lease, error) {
-		return l.attempt(func(token string) *redis.Cmd { return takeAnyway.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
-	}, l.unlock}
+	return steps{l.take(takeAnyway, l.key), l.unlock}
 }
 
 func scriptTelling(l lease) locks.Lock {
@@ -139,9 +135,7 @@ func goZero(l lease) locks.Lock {
 				return goZeroLock.Run(ctx, l.node(), []string{l.key}, id, milliseconds(goZeroLife(l.ttl)))
 			})
 		},
-		func(ctx context.Context, held locks.Lease) error {
-			return released(goZeroUnlock.Run(ctx, l.node(), []string{l.key}, held.Token))
-		},
+		l.drop(goZeroUnlock, l.key),
 	}
 }
 

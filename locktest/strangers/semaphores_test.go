@@ -44,8 +44,6 @@ func semaphore(l lease, take *redis.Script) locks.Lock {
 				return take.Run(ctx, l.node(), []string{l.key}, token, l.life(), permits)
 			})
 		},
-		func(ctx context.Context, held locks.Lease) error {
-			return released(l.node().Do(ctx, "ZREM", l.key, held.Token))
-		},
+		l.remove("ZREM"),
 	}
 }

@@ -40,14 +40,7 @@ func sets() []Stranger {
 }
 
 func setMember(l lease) locks.Lock {
-	return steps{
-		func(ctx context.Context) (locks.Lease, error) {
-			return l.attempt(func(token string) *redis.Cmd { return addFirst.Run(ctx, l.node(), []string{l.key}, token, l.life()) })
-		},
-		func(ctx context.Context, held locks.Lease) error {
-			return released(l.node().Do(ctx, "SREM", l.key, held.Token))
-		},
-	}
+	return steps{l.take(addFirst, l.key), l.remove("SREM")}
 }
 
 func setOfLocks(l lease) locks.Lock {

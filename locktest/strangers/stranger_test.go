@@ -101,6 +101,27 @@ func (l lease) attempt(ask func(token string) *redis.Cmd) (locks.Lease, error) {
 	return locks.Lease{Token: token}, granted(ask(token))
 }
 
+// take returns a function that acquires by a script with the arguments token and TTL.
+func (l lease) take(script *redis.Script, keys ...string) func(context.Context) (locks.Lease, error) {
+	return func(ctx context.Context) (locks.Lease, error) {
+		return l.attempt(func(token string) *redis.Cmd { return script.Run(ctx, l.node(), keys, token, l.life()) })
+	}
+}
+
+// drop returns a function that releases by a script with the argument token.
+func (l lease) drop(script *redis.Script, keys ...string) func(context.Context, locks.Lease) error {
+	return func(ctx context.Context, held locks.Lease) error {
+		return released(script.Run(ctx, l.node(), keys, held.Token))
+	}
+}
+
+// remove returns a function that releases by a command that removes the token from the key.
+func (l lease) remove(command string) func(context.Context, locks.Lease) error {
+	return func(ctx context.Context, held locks.Lease) error {
+		return released(l.node().Do(ctx, command, l.key, held.Token))
+	}
+}
+
 // granted reads a reply that grants (1, OK) or refuses (0, nil). It returns nil for a grant,
 // locks.ErrBusy for a refusal, and otherwise the error of the failed command.
 func granted(reply *redis.Cmd) error {
