@@ -62,10 +62,8 @@ func (t *running) startClients(env testbed.Env) error {
 				return errors.New("clients of this testbed cannot have processes of their own")
 			}
 			t.children[id], err = foreign.StartOwn(t.processes.of(env.Client(id).Locks()), foreign.Own{
-				Argv:    t.spec.ClientCommand,
-				Route:   foreign.Route{Route: client.Route(), CommandTimeout: t.spec.CommandTimeout},
-				Connect: client.Connect,
-				Stalled: t.stalls.note,
+				Argv: t.spec.ClientCommand, Route: client.Route(), CommandTimeout: t.spec.CommandTimeout,
+				Connect: client.Connect, Stalled: t.stalls.note,
 			})
 			if err != nil {
 				return fmt.Errorf("client %d: %w", id, err)

@@ -22,16 +22,10 @@ import (
 // routeVariable is the environment variable that has a child's route, for children of this program only.
 const routeVariable = "LOCKSTORM_ROUTE"
 
-// Route tells a child of this program how to reach its nodes.
-type Route struct {
-	testbed.Route
-	// CommandTimeout is the read and write timeout of the connections.
-	CommandTimeout time.Duration
-}
-
 // path is the value of routeVariable.
 type path struct {
-	Route
+	testbed.Route
+	CommandTimeout time.Duration
 	// Known are the addresses that the ports in LOCKSTORM_ADDRS stand for.
 	Known []string
 }

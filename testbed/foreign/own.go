@@ -18,7 +18,9 @@ import (
 // Own describes a child that is a program of Lockstorm and serves a recipe in Go.
 type Own struct {
 	Argv  []string // a program that calls Serve
-	Route Route
+	Route testbed.Route
+	// CommandTimeout is the read and write timeout of the connections.
+	CommandTimeout time.Duration
 	// Connect connects to the addresses that the route names.
 	Connect func(ctx context.Context, addr string) (net.Conn, error)
 	// Stalled is called when the child was not scheduled for some milliseconds, with the part of this time
@@ -41,7 +43,7 @@ func StartOwn(c *locks.Client, o Own) (Child, error) {
 	known := slices.Concat(o.Route.Addrs, o.Route.Nodes, o.Route.Sentinels)
 	slices.Sort(known)
 	known = slices.Compact(known)
-	text, err := json.Marshal(path{o.Route, known})
+	text, err := json.Marshal(path{o.Route, o.CommandTimeout, known})
 	if err != nil {
 		return Child{}, fmt.Errorf("encode the route of a client: %w", err)
 	}

@@ -68,7 +68,7 @@ func started(t *testing.T, topology testbed.Topology, body func(s *stage)) {
 		s := &stage{T: t, ctx: ctx, env: env}
 		r := env.Client(0).(reaching)
 		s.child, err = foreign.StartOwn(env.Client(0).Locks(), foreign.Own{
-			Argv: []string{os.Args[0]}, Route: foreign.Route{Route: r.Route()}, Connect: r.Connect, Stalled: s.stalled,
+			Argv: []string{os.Args[0]}, Route: r.Route(), Connect: r.Connect, Stalled: s.stalled,
 		})
 		if err == nil {
 			body(s)
