@@ -11,6 +11,11 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
+type csvColumn struct {
+	name  string
+	value func(campaign.Cell) string
+}
+
 // csvColumns are the columns of results.csv. Other programs rely on their order: a new column must
 // come last.
 //
@@ -19,10 +24,7 @@ import (
 // exercised trials that have the cell's own verdict and kind. trials also counts undecided trials
 // and trials whose fault struck nothing, so it is at least exercised. violations also counts
 // violations milder than the cell's, so it is at least shown.
-var csvColumns = []struct {
-	name  string
-	value func(campaign.Cell) string
-}{
+var csvColumns = []csvColumn{
 	{"lock", func(c campaign.Cell) string { return c.Lock }},
 	{"fault", func(c campaign.Cell) string { return c.Fault }},
 	{"verdict", func(c campaign.Cell) string { return string(c.Verdict) }},
@@ -54,22 +56,12 @@ func bound(c campaign.Cell) string {
 
 // csvReport returns the matrix's cells as a table with a header, in the matrix's order.
 func csvReport(m campaign.Matrix) ([]byte, error) {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	var rows [][]string
-	var header []string
-	for _, c := range csvColumns {
-		header = append(header, c.name)
-	}
-	rows = append(rows, header)
+	rows := [][]string{texts(csvColumns, func(c csvColumn) string { return c.name })}
 	for _, cell := range m.Cells {
-		var row []string
-		for _, c := range csvColumns {
-			row = append(row, c.value(cell))
-		}
-		rows = append(rows, row)
+		rows = append(rows, texts(csvColumns, func(c csvColumn) string { return c.value(cell) }))
 	}
-	if err := w.WriteAll(rows); err != nil {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
 		return nil, fmt.Errorf("write %s: %w", CSVFile, err)
 	}
 	return b.Bytes(), nil

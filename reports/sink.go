@@ -2,7 +2,6 @@ package reports
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/reports/plots"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -104,25 +104,18 @@ func (s *sink) Done(ctx context.Context, stored campaign.Stored) (err error) {
 func (s *sink) latencies() ([]plots.Latency, error) {
 	path := filepath.Join(s.dir, PlotsDir, latencyFile)
 	var before []plots.Latency
-	data, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	if err := packed.ReadJSON(path, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read latencies: %w", err)
-	default:
-		if err := json.Unmarshal(data, &before); err != nil {
-			return nil, fmt.Errorf("read latencies of %s: %w", path, err)
-		}
 	}
 	all := plots.Merge(before, plots.Summarize(s.acquires))
 	if len(all) == 0 {
 		return nil, nil
 	}
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("write latencies: %w", err)
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		err = packed.WriteJSON(path, all)
 	}
-	return all, write(path, append(slices.Clone(text), '\n'))
+	return all, err
 }
 
 // drawPlots draws every plot that has something to show.
@@ -146,15 +139,12 @@ func savePlot(dir string, p plots.Plot) error {
 
 // write replaces a file atomically: a kill leaves either the old file or the new one.
 func write(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("write report: %w", err)
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		err = packed.Replace(path, data)
 	}
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, data, 0o666); err != nil {
+	if err != nil {
 		return fmt.Errorf("write report: %w", err)
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return errors.Join(fmt.Errorf("write report: %w", err), os.Remove(temporary))
 	}
 	return nil
 }

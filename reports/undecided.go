@@ -31,10 +31,8 @@ func (r result) openCells() []openCell {
 		}
 		out = append(out, o)
 	}
-	for _, c := range r.Matrix.Cells {
-		if isOpen(c) {
-			add(openWords(c), c.UndecidedDir)
-		}
+	for _, c := range undecided(r.Matrix) {
+		add(openWords(c), c.UndecidedDir)
 	}
 	for _, d := range r.Matrix.Doubtful {
 		add(fmt.Sprintf("%s under %s: %s", d.Lock, d.Fault, d.Words()), d.Dir)

@@ -16,8 +16,8 @@ import (
 func unjudged(m campaign.Matrix, width int) string {
 	var b strings.Builder
 	line := func(text string) { b.WriteString(wording.Fill(text, "  ", width) + "\n") }
-	for _, text := range undecided(m) {
-		line(text)
+	for _, c := range undecided(m) {
+		line(openWords(c))
 	}
 	for _, v := range m.Varying {
 		line(v.Words())
@@ -76,20 +76,10 @@ func undecidedWords(c campaign.Cell) string {
 	return text
 }
 
-// undecided lists the cells that have a verdict although some of their trials are
-// undecided.
-func undecided(m campaign.Matrix) []string {
-	var out []string
-	for _, c := range m.Cells {
-		if isOpen(c) {
-			out = append(out, openWords(c))
-		}
-	}
-	return out
+// undecided returns the cells that have a verdict although some of their trials are undecided.
+func undecided(m campaign.Matrix) []campaign.Cell {
+	return slices.DeleteFunc(slices.Clone(m.Cells), func(c campaign.Cell) bool { return c.Undecided == 0 || c.Verdict == trial.Unknown })
 }
-
-// isOpen reports whether a cell has a verdict although some of its trials are undecided.
-func isOpen(c campaign.Cell) bool { return c.Undecided > 0 && c.Verdict != trial.Unknown }
 
 func openWords(c campaign.Cell) string {
 	return fmt.Sprintf("%s under %s: %s", c.Lock, c.Fault, undecidedWords(c))

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,21 +79,28 @@ func (p *picture) barLabel(row *strip, b bar, all []bar) {
 func (p *picture) write(row *strip, label, class string, dy float64, spots ...float64) {
 	w := widthOf(label)
 	for _, x := range spots {
-		free := x >= 0 && x+w <= float64(p.Plot)
-		for _, t := range row.taken {
-			free = free && (x > t[1]+3 || x+w < t[0]-3)
-		}
-		if free {
-			row.taken = append(row.taken, [2]float64{x, x + w})
+		if x >= 0 && x+w <= float64(p.Plot) && row.taken.take(x, x+w, 3) {
 			row.Labels = append(row.Labels, text{class, label, px(x), px(dy)})
 			return
 		}
 	}
 }
 
+// room has the places in a row that are taken.
+type room [][2]float64
+
+// take takes a place if there is a gap between it and the others.
+func (r *room) take(from, to, gap float64) bool {
+	if slices.ContainsFunc(*r, func(t [2]float64) bool { return from <= t[1]+gap && to >= t[0]-gap }) {
+		return false
+	}
+	*r = append(*r, [2]float64{from, to})
+	return true
+}
+
 // axis writes the times at the axis where they have room: those of steps first, in two rows.
 func (p *picture) axis() {
-	var rows [2][][2]float64
+	var rows [2]room
 	texts := make([]tick, len(p.Axis))
 	place := func(i int) {
 		at, x := p.Axis[i].At, p.ruler.places[i]
@@ -105,12 +113,7 @@ func (p *picture) axis() {
 		w := widthOf(label)
 		from := min(max(x-w/2, -10), float64(p.Plot)+12-w)
 		for n := range rows {
-			free := true
-			for _, t := range rows[n] {
-				free = free && (from > t[1]+5 || from+w < t[0]-5)
-			}
-			if free {
-				rows[n] = append(rows[n], [2]float64{from, from + w})
+			if rows[n].take(from, from+w, 5) {
 				y := p.Floor + px(32+14*n)
 				texts[i] = tick{X: px(x), Middle: px(from + w/2), Y: y, Foot: y - 11, Top: lanesAt, Floor: p.Floor, Time: label}
 				return

@@ -109,7 +109,7 @@ type strip struct {
 	Shapes []shape
 	Items  []item // bars and marks
 	Labels []text
-	taken  [][2]float64 // from where to where it has labels
+	taken  room // for labels
 }
 
 // shape is a rectangle. If Pattern is set, another one of that class covers it.
