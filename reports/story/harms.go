@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -10,19 +11,6 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
-
-// harms maps each kind of harm to the function that describes it. The function gets a step with
-// the finding's summary and may change the step. It returns false if another step already
-// describes the harm. Without a function, the step stays as it is.
-var harms = map[checker.Harm]func(t *teller, s *Step) bool{
-	checker.HarmOverlap:  (*teller).overlapHarm,
-	checker.HarmWork:     (*teller).resourceHarm,
-	checker.HarmReentry:  (*teller).plainHarm,
-	checker.HarmGrant:    (*teller).ownershipHarm,
-	checker.HarmFence:    (*teller).fencingHarm,
-	checker.HarmAnswer:   (*teller).answerHarm,
-	checker.HarmBlockage: func(*teller, *Step) bool { return false },
-}
 
 func (f Finding) kind() checker.Harm { return f.oracle.HarmOf(f.Cause) }
 
@@ -42,17 +30,49 @@ func (f Finding) Breaks() bool { return f.kind() == checker.HarmEnd }
 // commands.
 func (f Finding) Denies() bool { return f.kind() == checker.HarmAnswer }
 
-// harm returns the step of the violation itself, unless another step describes it.
+// harm returns the step of the violation itself: the finding's summary, or what happened without the cause, where earlier
+// steps describe the cause. There is none if another step describes the harm.
 func (t *teller) harm() []Step {
 	x := t.Finding
 	s := Step{At: x.From, Weight: turning, Text: Words.Summary(x.Finding)}
-	if tell := harms[x.kind()]; tell != nil && !tell(t, &s) {
+	end := max(x.From, x.To)
+	_, lost := t.lostUpdate()
+	switch x.kind() {
+	case checker.HarmBlockage:
 		return nil
+	case checker.HarmOverlap:
+		if slices.ContainsFunc(t.storyHolds, t.intruder) { // the step of the second holder's grant describes the overlap
+			return nil
+		}
+		if len(x.Clients) == 2 && x.To > x.From {
+			s.Text = fmt.Sprintf("until %s both c%d and c%d believed that they held it", wording.Instant(x.To), x.Clients[1], x.Clients[0])
+		}
+	case checker.HarmWork:
+		if lost { // a step of touches describes it
+			return nil
+		}
+		s.At, s.Text = end, Words.What(x.Finding)
+	case checker.HarmFence:
+		s.At, s.Text = end, Words.What(x.Finding)
+	case checker.HarmReentry:
+		s.Text = Words.What(x.Finding)
+	case checker.HarmAnswer:
+		s.At = end
+	case checker.HarmGrant:
+		if t.tellsForeignChange() {
+			return nil
+		}
+		s.Text = Words.What(x.Finding)
 	}
-	if s.Text == "" {
-		s.Text = x.Oracle + " was violated"
-	}
+	s.Text = cmp.Or(s.Text, x.Oracle+" was violated")
 	return []Step{s}
+}
+
+// tellsForeignChange reports whether a step of keySteps describes how another client's key was changed.
+func (t *teller) tellsForeignChange() bool {
+	return slices.ContainsFunc(t.Events, func(v facts.Event) bool {
+		return v.Foreign() && t.concerns(v) && (slices.Contains(t.Finding.Commands, v.Command) || (v.At-t.Finding.From).Abs() < 5*time.Millisecond)
+	})
 }
 
 // done has the past tense of each operation of a lock.
@@ -84,54 +104,4 @@ func (t *teller) brokeIn() []Step {
 		}
 	}
 	return nil
-}
-
-// overlapHarm returns false if the step of the second holder's grant describes the overlap.
-func (t *teller) overlapHarm(s *Step) bool {
-	x := t.Finding
-	if slices.ContainsFunc(t.storyHolds, t.intruder) {
-		return false
-	}
-	if len(x.Clients) == 2 && x.To > x.From {
-		s.Text = fmt.Sprintf("until %s both c%d and c%d believed that they held it", wording.Instant(x.To), x.Clients[1], x.Clients[0])
-	}
-	return true
-}
-
-// resourceHarm returns false if a step of touches describes a lost update.
-func (t *teller) resourceHarm(s *Step) bool {
-	if _, ok := t.lostUpdate(); ok {
-		return false
-	}
-	return t.fencingHarm(s)
-}
-
-// fencingHarm moves the step to the end of the finding; earlier steps describe the cause.
-func (t *teller) fencingHarm(s *Step) bool {
-	s.At = max(t.Finding.From, t.Finding.To)
-	return t.plainHarm(s)
-}
-
-// answerHarm moves the step to the time of the answer. Its text keeps the finding's reasons.
-func (t *teller) answerHarm(s *Step) bool {
-	s.At = max(t.Finding.From, t.Finding.To)
-	return true
-}
-
-// ownershipHarm returns false if a step of keySteps describes how another client's key was
-// changed.
-func (t *teller) ownershipHarm(s *Step) bool {
-	x := t.Finding
-	if slices.ContainsFunc(t.Events, func(v facts.Event) bool {
-		return v.Foreign() && t.concerns(v) && (slices.Contains(x.Commands, v.Command) || (v.At-x.From).Abs() < 5*time.Millisecond)
-	}) {
-		return false
-	}
-	return t.plainHarm(s)
-}
-
-// plainHarm sets the step's text to what happened, without the cause.
-func (t *teller) plainHarm(s *Step) bool {
-	s.Text = Words.What(t.Finding.Finding)
-	return true
 }

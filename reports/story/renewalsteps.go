@@ -8,19 +8,17 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
-// renewalReasons has the reasons why a holder sent no renewal that need a step of their own, with
-// the functions that write it. Steps about the key and the faults describe the other reasons.
-var renewalReasons = map[account.What]func(t *teller, r account.Fact) Step{
-	account.RenewalStopped: (*teller).renewalStopped,
-	account.RenewedInstead: (*teller).renewedInstead,
-}
-
-// missedRenewals returns the steps that explain why the holder sent no renewal.
+// missedRenewals returns the steps that explain why the holder sent no renewal. Steps about the key and the faults
+// describe other reasons.
 func (t *teller) missedRenewals() []Step {
 	var out []Step
 	for _, r := range t.Finding.Account.Reasons {
-		if tell := renewalReasons[r.What]; tell != nil && len(r.Clients) > 0 {
-			out = append(out, tell(t, r))
+		switch {
+		case len(r.Clients) == 0:
+		case r.What == account.RenewalStopped:
+			out = append(out, t.renewalStopped(r))
+		case r.What == account.RenewedInstead:
+			out = append(out, t.renewedInstead(r))
 		}
 	}
 	return out
