@@ -32,16 +32,10 @@ func (a advice) conditionList() (all []condition) {
 	if a.Fenced {
 		all = append(all, condition{Text: "the guarded resource refuses an older fencing token"})
 	}
-	for _, b := range a.Broken {
-		text := b.Cause.Assumption()
-		if text == "" {
-			continue
+	for _, g := range groupBy(a.Broken, func(b brokenAssumption) string { return b.Cause.Assumption() }) {
+		if g.Key != "" {
+			all = append(all, condition{g.Key, g.Items})
 		}
-		if i := slices.IndexFunc(all, func(c condition) bool { return c.Text == text }); i >= 0 {
-			all[i].Broken = append(all[i].Broken, b)
-			continue
-		}
-		all = append(all, condition{text, []brokenAssumption{b}})
 	}
 	return all
 }

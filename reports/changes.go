@@ -148,10 +148,10 @@ func direction(a, b campaign.Cell, c Change) Direction {
 	return ""
 }
 
-// plainVerdict is a cell's symbol without its number of trials.
+// plainVerdict is a cell's symbol without its number of trials, which may differ between campaigns.
 func plainVerdict(c campaign.Cell) string {
 	if c.Verdict == trial.Holds {
-		return string(trial.Holds)
+		return "0"
 	}
 	return cellSymbol(c).Text
 }

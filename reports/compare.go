@@ -59,10 +59,7 @@ func together(all []campaign.Stored, recipe, fault string) string {
 			words = append(words, "·")
 			continue
 		}
-		word := cellSymbol(c).Text
-		if c.Verdict == trial.Holds {
-			word = "0" // without the number of trials, which may differ between campaigns
-		}
+		word := plainVerdict(c)
 		words = append(words, word)
 		if !slices.Contains(said, word) {
 			said = append(said, word)
@@ -80,36 +77,24 @@ func together(all []campaign.Stored, recipe, fault string) string {
 // differing returns a line for each flaw of a cell that only some campaigns showed. Campaigns that
 // do not support the cell do not count.
 func differing(all []campaign.Stored, recipe, fault string) (lines []string) {
-	type flaw struct{ oracle, cause string }
-	shown := map[flaw][]bool{}
-	var order []flaw
-	var have []int
+	type sighting struct{ flaw, on string }
+	var have []string
+	var seen []sighting
 	for i, s := range all {
 		c, ok := plots.CellOf(s.Matrix, recipe, fault)
 		if !ok || c.Verdict == trial.NotSupported {
 			continue
 		}
-		have = append(have, i)
+		on := nickname(all, i)
+		have = append(have, on)
 		for _, f := range c.Flaws {
-			k := flaw{f.Oracle, f.Cause}
-			if shown[k] == nil {
-				shown[k], order = make([]bool, len(all)), append(order, k)
-			}
-			shown[k][i] = true
+			seen = append(seen, sighting{fmt.Sprintf("%s (%s)", f.Oracle, f.Cause), on})
 		}
 	}
-	for _, k := range order {
-		var in, out []string
-		for _, i := range have {
-			if shown[k][i] {
-				in = append(in, nickname(all, i))
-			} else {
-				out = append(out, nickname(all, i))
-			}
-		}
-		if len(out) > 0 {
-			lines = append(lines, fmt.Sprintf("- `%s` × %s: %s (%s) shows on %s, not on %s",
-				recipe, fault, k.oracle, k.cause, strings.Join(in, " and "), strings.Join(out, " and ")))
+	for _, g := range groupBy(seen, func(x sighting) string { return x.flaw }) {
+		in := slices.Compact(texts(g.Items, func(x sighting) string { return x.on }))
+		if out := slices.DeleteFunc(slices.Clone(have), func(on string) bool { return slices.Contains(in, on) }); len(out) > 0 {
+			lines = append(lines, fmt.Sprintf("- `%s` × %s: %s shows on %s, not on %s", recipe, fault, g.Key, strings.Join(in, " and "), strings.Join(out, " and ")))
 		}
 	}
 	return lines

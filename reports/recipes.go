@@ -56,13 +56,7 @@ This page is made by ` + "`make docs`" + ` from the registry of recipes and from
 }
 
 func countFlaws(r locks.Recipe, kind locks.Kind) int {
-	n := 0
-	for _, f := range r.Flaws {
-		if f.Kind == kind {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(slices.Clone(r.Flaws), func(f locks.Flaw) bool { return f.Kind != kind }))
 }
 
 func recipeSection(b *bytes.Buffer, r locks.Recipe, shown func(string, locks.Flaw) string) {
@@ -87,16 +81,13 @@ func recipeSection(b *bytes.Buffer, r locks.Recipe, shown func(string, locks.Fla
 
 // documentTitles names the sources of a recipe.
 func documentTitles(r locks.Recipe) string {
-	var names []string
-	for _, id := range r.Documents() {
+	return strings.Join(texts(r.Documents(), func(id string) string {
 		i := slices.IndexFunc(locks.Documents(), func(d locks.Document) bool { return d.ID == id })
 		if i < 0 {
-			names = append(names, id)
-			continue
+			return id
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", id, locks.Documents()[i].Title))
-	}
-	return strings.Join(names, ", ")
+		return fmt.Sprintf("%s (%s)", id, locks.Documents()[i].Title)
+	}), ", ")
 }
 
 // claimWords lists a recipe's promises in words.
