@@ -107,10 +107,13 @@ func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt acc
 	if !ok {
 		return nil, account.Fact{What: account.NeverHealed}
 	}
-	start := max(healed, rp.lastOfTheDead())
+	start := max(healed, rp.lastArrival(rp.Crashes))
+	for _, crash := range rp.Crashes {
+		start = max(start, crash)
+	}
 	turn := rp.Claims.Recovery + rp.margin(healed)
 	bound := start + turn
-	patient := max(bound, rp.lastOfTheHung()+turn)
+	patient := max(bound, rp.lastArrival(rp.Hung)+turn) // the watchdog of a client that hangs may have kept the lease until then
 	byLock := map[string][]wait{}
 	var locks []string
 	for _, x := range rp.waits(healed) {
@@ -149,27 +152,11 @@ func (rp *replay) healedAt() (time.Duration, bool) {
 	return 0, false
 }
 
-// lastOfTheDead returns the time of the last crash, or the latest arrival of a command from a client
-// that had already crashed, whichever is later.
-func (rp *replay) lastOfTheDead() time.Duration {
-	last := time.Duration(0)
-	for _, at := range rp.Crashes {
-		last = max(last, at)
-	}
+// lastArrival returns the latest arrival of a command from a client after the client's time in since; 0 if there
+// is none.
+func (rp *replay) lastArrival(since map[int]time.Duration) (last time.Duration) {
 	for _, c := range rp.Commands {
-		if at, dead := rp.Crashes[c.Client]; dead && c.Arrived > at {
-			last = max(last, keyspace.Clip(c.Arrived))
-		}
-	}
-	return last
-}
-
-// lastOfTheHung returns the latest arrival of a command from a client whose work already hung; 0 if
-// there is none. Until then, the client's watchdog may have kept the lease.
-func (rp *replay) lastOfTheHung() time.Duration {
-	last := time.Duration(0)
-	for _, c := range rp.Commands {
-		if rp.Hangs(c.Client) && c.Arrived > rp.Hung[c.Client] {
+		if at, ok := since[c.Client]; ok && c.Arrived > at {
 			last = max(last, keyspace.Clip(c.Arrived))
 		}
 	}

@@ -16,6 +16,7 @@ type orphan struct {
 	reason
 	grants []*keyspace.Grant
 	first  keyspace.Contact // the contact of the first client that was kept out
+	since  time.Duration    // when the orphan first kept a client out, for this or another cause
 	last   keyspace.Contact
 	kept   []int // the clients that were kept out
 	ops    []int // for each of these clients: its first attempt that was kept out
@@ -54,57 +55,51 @@ func (rp *replay) orphans() []Finding {
 		byOp[op] = append(byOp[op], m)
 	}
 	slices.Sort(ops)
-	type label struct {
+	type subject struct {
 		op     int
 		handed *keyspace.Grant // the grant, if it was handed to a client that did not wait; else nil
-		cause  Cause
 	}
-	found := map[label]*orphan{}
-	var order []label
+	found := map[subject][]*orphan{}
+	var order []*orphan
 	for _, op := range ops {
-		blockers := rp.keptOutBy(op, byOp[op])
-		for _, b := range blockers {
+		for _, b := range rp.keptOutBy(op, byOp[op]) {
 			x := rp.whyOverdue(b.grant, b.contact, rp.Operation(op).Invoke.Client)
-			as := label{op: b.of, cause: x.cause}
+			of := subject{op: b.of}
 			if b.of < 0 {
-				as.handed = b.grant
+				of.handed = b.grant
 			}
-			o := found[as]
-			if o == nil {
-				for _, earlier := range order {
-					found[earlier].superseded = found[earlier].superseded || earlier.op == as.op && earlier.handed == as.handed
+			all := found[of]
+			at := slices.IndexFunc(all, func(o *orphan) bool { return o.cause == x.cause })
+			if at < 0 {
+				o := &orphan{op: b.of, first: b.contact, since: b.contact.At.Lo, reason: x}
+				for _, earlier := range all {
+					earlier.superseded, o.since = true, min(o.since, earlier.since)
 				}
-				o = &orphan{op: b.of, first: b.contact, reason: x}
-				found[as] = o
-				order = append(order, as)
+				at, order = len(all), append(order, o)
+				all = append(all, o)
+				found[of] = all
 			}
-			o.add(rp, op, b)
+			all[at].add(rp, op, b)
 		}
 	}
 	var findings []Finding
-	for i, as := range order {
-		since := found[as].first.At.Lo
-		for _, earlier := range order[:i] {
-			if earlier.op == as.op && earlier.handed == as.handed {
-				since = min(since, found[earlier].first.At.Lo)
-			}
-		}
-		if as.cause != NoExpiry || !rp.takenInTime(found[as], since) {
-			findings = append(findings, rp.orphaned(found[as]))
+	for _, o := range order {
+		if o.cause != NoExpiry || !rp.takenInTime(o) {
+			findings = append(findings, rp.orphaned(o))
 		}
 	}
 	return findings
 }
 
-// takenInTime reports whether the orphan was taken over less than Claims.Recovery after the time
-// since, when the orphan first kept a client out. If so, the missing TTL is not to blame: a lock
+// takenInTime reports whether the orphan was taken over less than Claims.Recovery after it first kept a
+// client out. If so, the missing TTL is not to blame: a lock
 // that takes over keys without a TTL stores the end of the lease in the value, and clients waited
 // for that end. A place in a queue may be kept for longer than a lease, since a client may have to wait that
 // long: it is enough that others removed it. With a quorum above 1, takenInTime returns false: other keys
 // of the lock may still be there.
-func (rp *replay) takenInTime(o *orphan, since time.Duration) bool {
+func (rp *replay) takenInTime(o *orphan) bool {
 	until, ended := o.end()
-	return rp.Quorum() <= 1 && ended == account.WasTakenOver && (until-since < rp.Claims.Recovery || rp.onlyQueued(o.grants))
+	return rp.Quorum() <= 1 && ended == account.WasTakenOver && (until-o.since < rp.Claims.Recovery || rp.onlyQueued(o.grants))
 }
 
 // onlyQueued reports whether all these grants are places in queues.

@@ -36,7 +36,7 @@ func Attribute(e history.Evidence) history.Evidence {
 	for i := range e.Commands {
 		c := &e.Commands[i]
 		lock, ok := lockOf[c.Op]
-		if ok && len(needed[lock]) > 0 && elsewhere(touched(*c, changed[executed{c.Node, c.Exec}]), lock, needed) {
+		if ok && len(needed[lock]) > 0 && elsewhere(*c, changed[executed{c.Node, c.Exec}], lock, needed) {
 			c.Op = -1
 		}
 	}
@@ -141,20 +141,14 @@ func byAcquire(e history.Evidence, changed map[executed][]string, acquired map[i
 	return all
 }
 
-// touched returns the keys that a command changed, and its arguments, some of which are
-// keys.
-func touched(c history.Command, changed []string) []string {
+// elsewhere reports whether the command changed or named keys of other locks, and none of the given lock.
+// needed has the keys of each lock.
+func elsewhere(c history.Command, changed []string, lock string, needed map[string]map[string]bool) bool {
+	others := false
 	names := slices.Clone(changed)
 	for _, arg := range c.Args {
 		names = append(names, string(arg))
 	}
-	return names
-}
-
-// elsewhere reports whether some of the names are keys of other locks, and none is a key of the
-// given lock. needed has the keys of each lock.
-func elsewhere(names []string, lock string, needed map[string]map[string]bool) bool {
-	others := false
 	for _, name := range names {
 		if needed[lock][name] {
 			return false
