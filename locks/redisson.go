@@ -281,7 +281,7 @@ func (r *redissonRenewals) enter(process context.Context, key string, interval t
 	defer r.mu.Unlock()
 	renewal := r.byKey[key]
 	if renewal == nil || !renewal.dog.alive() {
-		renewal = &redissonRenewal{dog: startWatchdog(process, interval, renew)}
+		renewal = &redissonRenewal{dog: startWatchdog(process, interval, never, renew)}
 		r.byKey[key] = renewal
 	}
 	renewal.entries++

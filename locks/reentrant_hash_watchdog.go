@@ -70,7 +70,7 @@ return 0`)
 func (l *reentrantHashWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	lease, err := l.reentrantHash.TryLock(ctx)
 	if err == nil {
-		l.timers.ensure(l.key, func() *watchdog { return startWatchdog(l.client.Context, l.ttl/3, l.renew) })
+		l.timers.ensure(l.key, func() *watchdog { return startWatchdog(l.client.Context, l.ttl/3, never, l.renew) })
 	}
 	return lease, err
 }

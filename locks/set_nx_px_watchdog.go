@@ -65,7 +65,7 @@ func (l *setNXPXWatchdog) TryLock(ctx context.Context) (Lease, error) {
 	lease, err := l.acquire(ctx)
 	if err == nil {
 		l.dogs.ensure(lease.Token, func() *watchdog {
-			return startWatchdogWith(l.client.Context, l.ttl/3, evenOdds(l.client.Rand), l.renew)
+			return startWatchdog(l.client.Context, l.ttl/3, evenOdds(l.client.Rand), l.renew)
 		})
 	}
 	return lease, err

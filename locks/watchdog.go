@@ -16,14 +16,9 @@ type watchdog struct {
 
 // startWatchdog calls renew at every interval, the first time after one interval. It ends at stop,
 // when renew returns false, or when ctx ends. Pass the client process's context, never an acquiring
-// call's: a lease outlives the call that took it.
-func startWatchdog(ctx context.Context, interval time.Duration, renew func(context.Context) bool) *watchdog {
-	return startWatchdogWith(ctx, interval, never, renew)
-}
-
-// startWatchdogWith is startWatchdog with tickWins. If a tick and the stop are both ready, as after
-// a long renewal, tickWins decides which one counts (see renewEvery).
-func startWatchdogWith(ctx context.Context, interval time.Duration, tickWins func() bool, renew func(context.Context) bool) *watchdog {
+// call's: a lease outlives the call that took it. If a tick and the stop are both ready, as after a
+// long renewal, tickWins decides which one counts (see renewEvery).
+func startWatchdog(ctx context.Context, interval time.Duration, tickWins func() bool, renew func(context.Context) bool) *watchdog {
 	w := &watchdog{quit: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(w.done)

@@ -50,7 +50,7 @@ func TestWatchdogRenewsAtEveryIntervalUntil(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				renewals := 0
-				w := startWatchdog(ctx, time.Second, func(context.Context) bool {
+				w := startWatchdog(ctx, time.Second, never, func(context.Context) bool {
 					renewals++
 					return renewals != tt.fails
 				})
@@ -73,17 +73,17 @@ func TestWatchdogRenewsAtEveryIntervalUntil(t *testing.T) {
 func TestAfterALongRenewalAStopAndATickAreBothReady(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		start    func(context.Context, time.Duration, func(context.Context) bool) *watchdog
+		tickWins func() bool
 		renewals int
 	}{
-		{"the stop wins", startWatchdog, 1},
-		{"D0's select, an even draw", selecting(2), 1},
-		{"D0's select, an odd draw and then an even one", selecting(1, 2), 2},
+		{"the stop wins", never, 1},
+		{"D0's select, an even draw", evenOdds(bytes.NewReader([]byte{2})), 1},
+		{"D0's select, an odd draw and then an even one", evenOdds(bytes.NewReader([]byte{1, 2})), 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				renewals := 0
-				w := tt.start(t.Context(), time.Second, func(context.Context) bool {
+				w := startWatchdog(t.Context(), time.Second, tt.tickWins, func(context.Context) bool {
 					renewals++
 					time.Sleep(1500 * time.Millisecond) // the next tick comes meanwhile
 					return true
@@ -96,15 +96,6 @@ func TestAfterALongRenewalAStopAndATickAreBothReady(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// selecting returns a function that starts one of D0's watchdogs. If a tick and the stop are ready
-// together, evenOdds reads one byte of draws: after an odd byte the watchdog renews once more,
-// after an even byte it stops.
-func selecting(draws ...byte) func(context.Context, time.Duration, func(context.Context) bool) *watchdog {
-	return func(ctx context.Context, interval time.Duration, renew func(context.Context) bool) *watchdog {
-		return startWatchdogWith(ctx, interval, evenOdds(bytes.NewReader(draws)), renew)
 	}
 }
 

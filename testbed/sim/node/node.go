@@ -15,7 +15,9 @@ import (
 // Version is the version of Redis that a node imitates and reports.
 const Version = "7.0.15"
 
-// Node is one simulated Redis node. It is not safe for concurrent use.
+// Node is one simulated Redis node. It is not safe for concurrent use. Its parts are the keys
+// (keyspace), the sessions and what they get (clients), the scripts (scripting) and, for each command
+// that runs, a call.
 type Node struct {
 	*clients
 	*keyspace

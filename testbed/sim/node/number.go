@@ -3,7 +3,6 @@ package node
 import (
 	"math"
 	"strconv"
-	"strings"
 )
 
 // parseInt parses an integer as strictly as Redis does: no plus sign, no leading zeros, no
@@ -45,19 +44,7 @@ func formatNumber(v float64, digits int) string {
 	case v == math.Trunc(v) && math.Abs(v) < 1e14 && (v != 0 || !math.Signbit(v)):
 		return strconv.FormatInt(int64(v), 10)
 	}
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
-	power, _ := strconv.Atoi(exponent)
-	if power >= -4 && power < digits {
-		return trimZeros(strconv.FormatFloat(v, 'f', digits-1-power, 64))
-	}
-	return trimZeros(mantissa) + "e" + exponent
-}
-
-func trimZeros(s string) string {
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	return s
+	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
 // truncate converts v to an integer like C on x86-64: the smallest integer if out of range.
