@@ -16,64 +16,44 @@ func newTestRecorder(buf *bytes.Buffer) *Recorder {
 	return NewRecorder(buf, func() time.Duration { t++; return t })
 }
 
-func TestRecorderRefusesImpossibleHistories(t *testing.T) {
-	acquire := Op{Process: 0, Client: 0, F: FAcquire, Lock: "a"}
-	tests := map[string]func(*Recorder) error{
-		"completion without invocation": func(r *Recorder) error {
-			_, err := r.Complete(Op{Process: 0, F: FAcquire, Type: OK})
-			return err
-		},
-		"two open operations of one process": func(r *Recorder) error {
-			if _, err := r.Invoke(acquire); err != nil {
-				t.Fatal(err)
-			}
-			_, err := r.Invoke(acquire)
-			return err
-		},
-		"completion of another operation": func(r *Recorder) error {
-			if _, err := r.Invoke(acquire); err != nil {
-				t.Fatal(err)
-			}
-			_, err := r.Complete(Op{Process: 0, F: FRelease, Type: OK})
-			return err
-		},
-		"completion by another client": func(r *Recorder) error {
-			if _, err := r.Invoke(acquire); err != nil {
-				t.Fatal(err)
-			}
-			_, err := r.Complete(Op{Process: 0, Client: 1, F: FAcquire, Type: OK})
-			return err
-		},
-		"completion of type invoke": func(r *Recorder) error {
-			if _, err := r.Invoke(acquire); err != nil {
-				t.Fatal(err)
-			}
-			_, err := r.Complete(Op{Process: 0, F: FAcquire, Type: Invoke})
-			return err
-		},
-		"nemesis window without description": func(r *Recorder) error {
-			_, err := r.Invoke(Op{Process: Nemesis, F: "partition"})
-			return err
-		},
-		"nemesis window opened twice": func(r *Recorder) error {
-			w := Op{Process: Nemesis, F: "partition", Window: &Window{ID: 1}}
-			if _, err := r.Invoke(w); err != nil {
-				t.Fatal(err)
-			}
-			_, err := r.Invoke(w)
-			return err
-		},
-		"negative process": func(r *Recorder) error {
-			_, err := r.Invoke(Op{Process: -2, F: FAcquire})
-			return err
-		},
+// record records an invocation if the entry's type is Invoke, else a completion.
+func record(r *Recorder, op Op) error {
+	add := r.Complete
+	if op.Type == Invoke {
+		add = r.Invoke
 	}
-	for name, do := range tests {
+	_, err := add(op)
+	return err
+}
+
+// The recorder refuses the last entry of each history.
+func TestRecorderRefusesImpossibleHistories(t *testing.T) {
+	acquire := Op{Process: 0, Client: 0, Type: Invoke, F: FAcquire, Lock: "a"}
+	window := Op{Process: Nemesis, Type: Invoke, F: "partition", Window: &Window{ID: 1}}
+	for name, ops := range map[string][]Op{
+		"completion without invocation":      {{Process: 0, F: FAcquire, Type: OK}},
+		"two open operations of one process": {acquire, acquire},
+		"completion of another operation":    {acquire, {Process: 0, F: FRelease, Type: OK}},
+		"completion by another client":       {acquire, {Process: 0, Client: 1, F: FAcquire, Type: OK}},
+		"nemesis window without description": {{Process: Nemesis, Type: Invoke, F: "partition"}},
+		"nemesis window opened twice":        {window, window},
+		"negative process":                   {{Process: -2, Type: Invoke, F: FAcquire}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			if err := do(newTestRecorder(new(bytes.Buffer))); err == nil {
-				t.Error("got no error")
+			r := newTestRecorder(new(bytes.Buffer))
+			for i, op := range ops {
+				if err := record(r, op); (err != nil) != (i == len(ops)-1) {
+					t.Errorf("entry %d: got error %v", i, err)
+				}
 			}
 		})
+	}
+	r := newTestRecorder(new(bytes.Buffer))
+	if err := record(r, acquire); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Complete(acquire); err == nil {
+		t.Error("completion of type invoke: got no error")
 	}
 }
 
@@ -234,19 +214,21 @@ func TestBytesSurviveJSON(t *testing.T) {
 
 func TestPairsMatchesByProcessAndWindow(t *testing.T) {
 	r := newTestRecorder(new(bytes.Buffer))
-	must := func(_ Op, err error) {
-		t.Helper()
-		if err != nil {
+	for _, op := range []Op{
+		{Process: 0, Client: 0, Type: Invoke, F: FAcquire},
+		{Process: Nemesis, Type: Invoke, F: "partition", Window: &Window{ID: 1}},
+		{Process: Nemesis, Type: Invoke, F: "delay", Window: &Window{ID: 2}},
+		{Process: 1, Client: 1, Type: Invoke, F: FAcquire},
+		{Process: Nemesis, Type: Info, F: "partition", Window: &Window{ID: 1, Hits: 3}},
+	} {
+		if err := record(r, op); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(r.Invoke(Op{Process: 0, Client: 0, F: FAcquire}))
-	must(r.Invoke(Op{Process: Nemesis, F: "partition", Window: &Window{ID: 1}}))
-	must(r.Invoke(Op{Process: Nemesis, F: "delay", Window: &Window{ID: 2}}))
-	must(r.Invoke(Op{Process: 1, Client: 1, F: FAcquire}))
-	must(r.Complete(Op{Process: Nemesis, Type: Info, F: "partition", Window: &Window{ID: 1, Hits: 3}}))
-	must(r.Event(Op{Process: 1, Client: 1, F: FLost}))
-	must(r.Complete(Op{Process: 1, Client: 1, Type: Fail, F: FAcquire}))
+	_, event := r.Event(Op{Process: 1, Client: 1, F: FLost})
+	if err := errors.Join(event, record(r, Op{Process: 1, Client: 1, Type: Fail, F: FAcquire})); err != nil {
+		t.Fatal(err)
+	}
 	pairs, err := Pairs(r.Ops())
 	if err != nil {
 		t.Fatal(err)
