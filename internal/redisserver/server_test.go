@@ -36,10 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestServerAnswersAsSoonAsStartReturns(t *testing.T) {
-	s, err := Start(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := started(t)
 	if got := ask(t, s, "PING"); got != "+PONG" {
 		t.Errorf("PING: got %q, want +PONG", got)
 	}
@@ -69,10 +66,7 @@ func TestServerDiesWithItsContext(t *testing.T) {
 }
 
 func TestPausedServerAnswersAfterResume(t *testing.T) {
-	s, err := Start(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := started(t)
 	defer s.Close()
 	for range 3 {
 		if err := s.Pause(); err != nil {
@@ -92,10 +86,7 @@ func TestPausedServerAnswersAfterResume(t *testing.T) {
 }
 
 func TestPausedServerCanBeKilled(t *testing.T) {
-	s, err := Start(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := started(t)
 	if err := s.Pause(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +99,7 @@ func TestPausedServerCanBeKilled(t *testing.T) {
 }
 
 func TestFailedStartSaysWhyInOneLine(t *testing.T) {
-	taken, err := Start(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := started(t)
 	defer taken.Close()
 	old := script(t, "old-redis", `echo "Redis server v=5.0.14 sha=0 bits=64"`)
 	other := script(t, "other", `echo "memcached 1.6"`)
@@ -186,6 +174,16 @@ func TestLogIsKept(t *testing.T) {
 
 func TestNoServerSurvivesTheHarnessBeingKilled(t *testing.T) {
 	childtest.KillHarness(t, harnessVariable+"="+t.TempDir(), 3)
+}
+
+// started starts a server, which the test closes.
+func started(t *testing.T) *Server {
+	t.Helper()
+	s, err := Start(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func script(t *testing.T, name, body string) string {

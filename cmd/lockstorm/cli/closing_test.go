@@ -24,30 +24,22 @@ type leaky struct{ *sim.Testbed }
 func (leaky) Close() error { return errors.New("a container stays") }
 
 func TestWhatTrialsFoundIsToldThoughTheTestbedCannotBeClosed(t *testing.T) {
-	var out, errs bytes.Buffer
-	a := app{testbeds: []testbedChoice{{
-		Name: "leaky", New: func(context.Context, testbedFlags) (testbed.Testbed, error) { return leaky{sim.New()}, nil },
-	}}, output: output{stdout: &out, stderr: &errs}}
-	a.args = []string{"run", "--locks", "setnx", "--faults", "none", "--trials", "1", "--duration", "1s", "--store", t.TempDir(), "--shrink", "0"}
-	if code := a.run(t.Context()); code != campaign.ExitHarness {
-		t.Errorf("exit code %d, want %d", code, campaign.ExitHarness)
-	}
-	if !strings.Contains(errs.String(), "a container stays") || !strings.Contains(out.String(), "setnx") || !strings.Contains(out.String(), "report: ") {
-		t.Errorf("told %q and %q, want the matrix and the error", out.String(), errs.String())
-	}
-}
-
-func TestAReplayTellsThatItsTestbedCannotBeClosed(t *testing.T) {
-	var out, errs bytes.Buffer
-	a := app{testbeds: []testbedChoice{{
-		Name: "leaky", New: func(context.Context, testbedFlags) (testbed.Testbed, error) { return leaky{sim.New()}, nil },
-	}}, output: output{stdout: &out, stderr: &errs}}
-	a.args = []string{"replay", "--lock", "set-nx-px", "--testbed", "leaky", "--duration", "1s"}
-	if code := a.run(t.Context()); code != campaign.ExitHarness {
-		t.Errorf("exit code %d, want %d", code, campaign.ExitHarness)
-	}
-	if !strings.Contains(errs.String(), "a container stays") || !strings.Contains(out.String(), "set-nx-px") {
-		t.Errorf("told %q and %q, want the trial and the error", out.String(), errs.String())
+	for command, want := range map[string][]string{
+		"run --locks setnx --faults none --trials 1 --duration 1s --shrink 0 --store " + t.TempDir(): {"setnx", "report: "},
+		"replay --lock set-nx-px --testbed leaky --duration 1s":                                      {"set-nx-px"},
+	} {
+		var out, errs bytes.Buffer
+		a := app{args: strings.Fields(command), testbeds: offer{{
+			Name: "leaky", New: func(context.Context, testbedFlags) (testbed.Testbed, error) { return leaky{sim.New()}, nil },
+		}}, output: output{stdout: &out, stderr: &errs}}
+		if code := a.run(t.Context()); code != campaign.ExitHarness || !strings.Contains(errs.String(), "a container stays") {
+			t.Errorf("%s: exit code %d, want %d; stderr %q", command, code, campaign.ExitHarness, errs.String())
+		}
+		for _, part := range want {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("%s: told %q, want %q in it", command, out.String(), part)
+			}
+		}
 	}
 }
 
