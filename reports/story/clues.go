@@ -97,9 +97,8 @@ func (t *teller) clues() clues {
 			c.prolonged = t.clue(x)
 		}
 	}
-	for _, i := range t.Finding.Commands {
-		x, ok := facts.CommandAt(t.Commands, i)
-		c.late = c.late || ok && x.Ran() && x.Served-x.Sent > Lateness
+	for _, x := range t.commandsAt(t.Finding.Commands) {
+		c.late = c.late || x.Ran() && x.Served-x.Sent > Lateness
 	}
 	t.nemesisClues(&c)
 	c.splitBrain = slices.ContainsFunc(facts.Splits(t.Ops), func(s facts.Split) bool {

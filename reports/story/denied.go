@@ -7,7 +7,6 @@ import (
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
 
 // denied returns the steps that precede an operation's false answer: when the operation began, and
@@ -23,26 +22,16 @@ func (t *teller) denied() []Step {
 		verb, did = "release", "removed its key"
 	}
 	out := []Step{{At: op.From, On: history.ClientName(op.Client), Text: fmt.Sprintf("c%d began to %s %s", op.Client, verb, quoted(t.Finding.Lock)), Weight: turning}}
-	commands := slices.DeleteFunc(slices.Clone(t.Finding.Commands), func(i int) bool {
-		_, ok := facts.CommandAt(t.Commands, i)
-		return !ok
-	})
+	commands := t.commandsAt(t.Finding.Commands)
 	if len(commands) == 0 {
 		return out
 	}
-	first, _ := facts.CommandAt(t.Commands, commands[0])
-	text := fmt.Sprintf("c%d's %s %s on %s", first.Client, t.commandName(first), did, wording.List(t.nodesOf(commands)))
-	return append(out, Step{At: a.Since, On: first.Node, Text: text, Weight: turning})
-}
-
-// nodesOf lists the nodes that the commands were sent to, each once.
-func (t *teller) nodesOf(commands []int) []string {
 	var nodes []string
-	for _, i := range commands {
-		if c, ok := facts.CommandAt(t.Commands, i); ok && !slices.Contains(nodes, c.Node) {
-			nodes = append(nodes, c.Node)
-		}
+	for _, c := range commands {
+		nodes = append(nodes, c.Node)
 	}
 	slices.SortFunc(nodes, wording.ByNumber)
-	return nodes
+	first := commands[0]
+	text := fmt.Sprintf("c%d's %s %s on %s", first.Client, t.commandName(first), did, wording.List(slices.Compact(nodes)))
+	return append(out, Step{At: a.Since, On: first.Node, Text: text, Weight: turning})
 }

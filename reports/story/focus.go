@@ -98,10 +98,8 @@ func FocusOn(t Trial) (Focus, bool) {
 			from, to = min(from, f.beganAt(op)), max(to, op.Time)
 		}
 	}
-	for _, i := range f.Finding.Commands {
-		if c, ok := facts.CommandAt(f.Commands, i); ok {
-			from, to = min(from, c.Sent), max(to, c.Sent, c.Served, c.Replied)
-		}
+	for _, c := range f.commandsAt(f.Finding.Commands) {
+		from, to = min(from, c.Sent), max(to, c.Sent, c.Served, c.Replied)
 	}
 	for _, h := range f.Involved() {
 		from = min(from, f.acquiredAt(h))
@@ -132,10 +130,8 @@ func FocusOn(t Trial) (Focus, bool) {
 func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 	x := f.Finding
 	all := slices.Clone(x.Clients)
-	for _, i := range x.Commands {
-		if c, ok := facts.CommandAt(f.Commands, i); ok {
-			all = append(all, c.Client)
-		}
+	for _, c := range f.commandsAt(x.Commands) {
+		all = append(all, c.Client)
 	}
 	for _, s := range f.Spans {
 		if x.Blocks() && slices.Contains(f.LockKeys, s.NodeKey) && lasts(s, x) {
@@ -164,6 +160,16 @@ func (f Focus) cast(from, to time.Duration) ([]int, time.Duration) {
 		}
 	}
 	return all, from
+}
+
+// commandsAt returns the commands with the indices, without those that the evidence lacks.
+func (f Focus) commandsAt(indices []int) (all []history.Command) {
+	for _, i := range indices {
+		if c, ok := facts.CommandAt(f.Commands, i); ok {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // lastHolds returns each client's last hold that began before the finding.

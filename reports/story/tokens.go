@@ -181,11 +181,7 @@ func (f Focus) sendersHolds(from time.Duration) []checker.Hold {
 		}
 	}
 	var out []checker.Hold
-	for _, i := range named {
-		c, ok := facts.CommandAt(f.Commands, i)
-		if !ok {
-			continue
-		}
+	for _, c := range f.commandsAt(named) {
 		for _, h := range slices.Backward(f.Holds) {
 			if h.Client != c.Client || f.Finding.Lock != "" && h.Lock != f.Finding.Lock || h.From > c.Sent {
 				continue
