@@ -77,13 +77,12 @@ func each(ctx context.Context, trials []trial.Result, render func(trial.Result) 
 
 // minimal renders the minimal trial in a folder of the campaign.
 func (s *sink) minimal(t trial.Result) (detail, error) {
-	dir := t.Dir
-	t, evidence, err := trial.Load(s.folder(dir))
+	folder := s.folder(t.Dir)
+	small, evidence, err := trial.Load(folder)
 	if err != nil {
 		return detail{}, err
 	}
-	t.Dir = dir
-	return s.glossary.render(s.folder(dir), path.Join(s.dir, dir), originWords(t.Shrinking), layout{drawn: true}, t, evidence)
+	return s.glossary.render(folder, path.Join(s.dir, t.Dir), originWords(small.Shrinking), layout{drawn: true}, small, evidence)
 }
 
 // whole renders a trial as it ran. shrunk says whether it has a minimal trial, and elsewhere whether that shows all its
