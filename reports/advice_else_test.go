@@ -28,7 +28,7 @@ func TestEachConditionNamesWhatToTakeInstead(t *testing.T) {
 		if text := a.Words(); a.Answer != useOnlyIf || !strings.Contains(text, want) {
 			t.Errorf("%s: got %q, want %q in it", lock, text, want)
 		}
-		if rows := takenIf([]adviceRow{{Recipe: lock, Advice: a}}); len(rows) < 2 {
+		if rows := r.takenPicks([]adviceRow{{Recipe: lock, Advice: a}}); len(rows) < 2 {
 			t.Errorf("%s: the conditions of %v alone are explained", lock, rows)
 		}
 	}

@@ -139,19 +139,9 @@ func underWords(b brokenAssumption) string {
 	return text
 }
 
-// takeWords names recipes, without the conditions under which to use them: see takenIf.
+// takeWords names recipes, without the conditions under which to use them: see takenPicks.
 func takeWords(picks []locks.Pick) string {
 	return strings.Join(texts(picks, func(p locks.Pick) string { return "`" + p.ID + "`" }), " or ")
-}
-
-// takenIf returns the recommended recipes that have a condition (locks.Pick.If), each once, in the
-// order of locks.Picks.
-func takenIf(rows []adviceRow) []locks.Pick {
-	return slices.DeleteFunc(locks.Picks(), func(p locks.Pick) bool {
-		return p.If == "" || !slices.ContainsFunc(rows, func(x adviceRow) bool {
-			return slices.ContainsFunc(x.Advice.taken(), func(y locks.Pick) bool { return y.ID == p.ID })
-		})
-	})
 }
 
 // takenPick is a recommended recipe. Untried: the campaign did not run it.
@@ -160,13 +150,28 @@ type takenPick struct {
 	Untried bool
 }
 
-// takenPicks returns takenIf's recipes, and whether the campaign ran them.
+// takenPicks returns the recommended recipes that have a condition (locks.Pick.If), each once, in the
+// order of locks.Picks, and whether the campaign ran them.
 func (r result) takenPicks(rows []adviceRow) (all []takenPick) {
-	for _, p := range takenIf(rows) {
-		ran := slices.ContainsFunc(r.Matrix.Cells, func(c campaign.Cell) bool { return c.Lock == p.ID })
-		all = append(all, takenPick{p, !ran})
+	taken := map[string]bool{}
+	for _, x := range rows {
+		for _, p := range x.Advice.taken() {
+			taken[p.ID] = true
+		}
+	}
+	for _, p := range locks.Picks() {
+		if p.If != "" && taken[p.ID] {
+			ran := slices.ContainsFunc(r.Matrix.Cells, func(c campaign.Cell) bool { return c.Lock == p.ID })
+			all = append(all, takenPick{p, !ran})
+		}
 	}
 	return all
+}
+
+// untried returns the names of the picks that the campaign did not run.
+func untried(picks []takenPick) []string {
+	picks = slices.DeleteFunc(slices.Clone(picks), func(p takenPick) bool { return !p.Untried })
+	return texts(picks, func(p takenPick) string { return p.ID })
 }
 
 // taken returns the recipes that the answer recommends.

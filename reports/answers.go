@@ -33,12 +33,7 @@ func Answers(w io.Writer, c campaign.Stored, s Screen) error {
 // campaign did not run. It leaves out alternatives without a condition (locks.Pick.If).
 func NotRun(c campaign.Stored) (names []string) {
 	rows, r := answersOf(c)
-	for _, p := range r.takenPicks(rows) {
-		if p.Untried {
-			names = append(names, p.ID)
-		}
-	}
-	return names
+	return untried(r.takenPicks(rows))
 }
 
 // answersOf returns the answers of a campaign, best first.

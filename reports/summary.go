@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/internal/wording"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/plots"
 )
 
@@ -92,16 +91,11 @@ func summaryAnswers(v view) boundedSection {
 
 // untriedWords names those of TakenIf that the campaign did not run; "" if there are none.
 func (v view) untriedWords() string {
-	var absent []locks.Pick
-	for _, p := range v.TakenIf {
-		if p.Untried {
-			absent = append(absent, p.Pick)
-		}
-	}
+	absent := untried(v.TakenIf)
 	if len(absent) == 0 {
 		return ""
 	}
-	return "\nNot in this run: " + strings.ReplaceAll(takeWords(absent), " or ", ", ") + ".\n"
+	return "\nNot in this run: `" + strings.Join(absent, "`, `") + "`.\n"
 }
 
 // summaryMatrix returns the matrix without links, in the order of the answers.
