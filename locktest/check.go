@@ -33,30 +33,39 @@ var checking = make(chan struct{}, 1)
 // other code may read it. When Check returns, crypto/rand.Reader is the previous one again. A call
 // of Check waits until no other call runs, or until its ctx ends.
 func Check(ctx context.Context, subject Subject, o Options) (*Result, error) {
-	o, err := o.filled()
+	var r *Result
+	err := lock{name: "locktest.Check", make: subject, Options: o}.here(ctx, func(s *session) (err error) {
+		r, err = s.all(ctx)
+		return err
+	})
+	return r, err
+}
+
+// here opens a session whose trials run in this process, one after another, calls do, and closes the session. It
+// waits until no other such session is open, or until ctx ends.
+func (l lock) here(ctx context.Context, do func(*session) error) (err error) {
+	l.Options, err = l.filled()
 	switch {
 	case err != nil:
-		return nil, err
-	case subject == nil:
-		return nil, errNoSubject
+		return err
+	case l.make == nil:
+		return errNoSubject
 	case crash.Bubble() != "":
-		return nil, errBubble
+		return errBubble
 	}
 	select {
 	case checking <- struct{}{}:
 		defer func() { <-checking }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("locktest: wait for another Check: %w", ctx.Err())
+		return fmt.Errorf("locktest: wait for another Check: %w", ctx.Err())
 	}
-	l := lock{name: "locktest.Check", make: subject, Options: o}
 	defer entropy.Unseed()
 	defer l.register()()
 	s, err := newSession(l, worker.NewPool(sim.Guest{Testbed: sim.New(), Seeds: true}, nil, 1), 1)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r, err := s.all(ctx)
-	return r, errors.Join(err, s.close())
+	return errors.Join(do(s), s.close())
 }
 
 // all tests the lock under every fault.

@@ -2,15 +2,10 @@ package locktest
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/crash"
-	"github.com/lockstorm/lockstorm/internal/entropy"
 	"github.com/lockstorm/lockstorm/locks"
-	"github.com/lockstorm/lockstorm/testbed/sim"
-	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
 // Recipe turns a Subject into a recipe with this id, for lockstorm.Main. A lockstorm program with
@@ -33,7 +28,12 @@ func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 	// The trials below register the lock under this name. The name id could be that of a built-in
 	// recipe.
 	l := lock{name: "locktest.Recipe " + id, make: subject, Options: o}
-	found, err := l.traits()
+	var found traits
+	err := l.here(context.Background(), func(s *session) error {
+		err := s.findTraits(context.Background())
+		found = s.traits
+		return err
+	})
 	if err != nil {
 		l.make = func(*Client) (Acquire, error) { return nil, err }
 	}
@@ -46,28 +46,4 @@ func Recipe(id string, subject Subject, options ...Option) locks.Recipe {
 		return c
 	}
 	return r
-}
-
-// traits runs fault-free trials in this process. They show which features the lock's leases have.
-func (l lock) traits() (traits, error) {
-	var err error
-	l.Options, err = l.filled()
-	switch {
-	case err != nil:
-		return traits{}, err
-	case l.make == nil:
-		return traits{}, errNoSubject
-	case crash.Bubble() != "":
-		return traits{}, errBubble
-	}
-	checking <- struct{}{}
-	defer func() { <-checking }()
-	defer entropy.Unseed()
-	defer l.register()()
-	s, err := newSession(l, worker.NewPool(sim.Guest{Testbed: sim.New(), Seeds: true}, nil, 1), 1)
-	if err != nil {
-		return traits{}, err
-	}
-	err = s.findTraits(context.Background())
-	return s.traits, errors.Join(err, s.close())
 }
