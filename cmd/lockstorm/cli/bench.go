@@ -23,7 +23,7 @@ type benchFlags struct {
 	lockList       string
 	testbedOptions testbedFlags
 	json           bool
-	quiet          bool
+	volumeFlags
 }
 
 // baseline is the lock that bench compares the others with: one command to acquire, one script to
@@ -82,7 +82,7 @@ Redis all figures hold only for this machine and this run.`,
 	flags.IntVar(&f.Nodes, "nodes", 0, "nodes of locks that need independent ones (0 = 5)")
 	flags.Uint64Var(&f.Seed, "seed", 1, "seed of all that is random; 0 draws one")
 	flags.BoolVar(&f.json, "json", false, "print JSON: all figures, with what each means")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print the figures only: no progress")
+	f.register(cmd, "print the figures only: no progress", "")
 	f.testbedOptions.register(flags)
 	return cmd
 }
@@ -121,11 +121,7 @@ func (a *app) bench(ctx context.Context, f benchFlags, chosen func(string) bool)
 	if err != nil {
 		return err
 	}
-	v := normal
-	if f.quiet {
-		v = quiet
-	}
-	r, err := a.measure(ctx, tb, c, v)
+	r, err := a.measure(ctx, tb, c, f.volume())
 	if err = errors.Join(err, done()); err != nil {
 		return err
 	}
