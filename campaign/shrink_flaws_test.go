@@ -21,7 +21,7 @@ var flawed = []struct {
 }{
 	{"set-nx-px", "client-pause", "mutex", 0, "exclusion", "lease-outlived", 2, 1},
 	{"set-nx-ex", "delay", "mutex", 0, "exclusion", "foreign-delete", 2, 1},
-	{"set-nx-px-watchdog", "client-pause", "mutex", 4, "ownership", "foreign-renewal", 2, 1},
+	{"set-nx-px-watchdog", "client-pause", "mutex", 1, "ownership", "foreign-renewal", 2, 1},
 	{"exists-set", "none", "mutex", 3, "exclusion", "race", 2, 0},
 	{"set-nx-px", "failover", "mutex", 0, "exclusion", "server-lost-key", 2, 1},
 	{"redlock", "node-restart", "mutex", 1, "exclusion", "server-lost-key", 2, 1},
