@@ -5,7 +5,7 @@
 // Undecided. Check also returns the reason for a doubt and the minimal conflict.
 //
 // A model is a kind of lock; its spec says which operations are legal in each state. A
-// chunk is a run of spans that can be judged alone. A pool holds the operations of unknown
-// outcome that may still take effect. A conflict is a set of operations that cannot all
+// chunk is a run of spans that can be judged alone. A pool holds the operations that were
+// invoked and may still take effect. A conflict is a set of operations that cannot all
 // have happened.
 package linear
