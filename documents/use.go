@@ -214,20 +214,8 @@ func (u *run) client(ctx context.Context, env testbed.Env, i int, r *rand.Rand) 
 			}
 		}
 		g.got = env.Now()
-		work, lost := u.Work, (<-chan struct{})(nil)
-		if u.Hangs && i == 0 {
-			work = max(0, u.end-env.Now())
-		}
-		if u.Careful {
-			if lost = lease.Lost(); !lease.Deadline.IsZero() {
-				work = min(work, lease.Deadline.Sub(c.Locks().Now()))
-			}
-		}
-		select {
-		case <-time.After(work):
-		case <-lost:
-		case <-ctx.Done():
-			return did, ctx.Err()
+		if err := u.hold(ctx, env, i, lease); err != nil {
+			return did, err
 		}
 		g.left = env.Now()
 		did.grants = append(did.grants, g)
@@ -243,6 +231,26 @@ func (u *run) client(ctx context.Context, env testbed.Env, i int, r *rand.Rand) 
 		}
 	}
 	return did, nil
+}
+
+// hold stays in the critical section of client i for as long as the settings say.
+func (u *run) hold(ctx context.Context, env testbed.Env, i int, lease locks.Lease) error {
+	work, lost := u.Work, (<-chan struct{})(nil)
+	if u.Hangs && i == 0 {
+		work = max(0, u.end-env.Now())
+	}
+	if u.Careful {
+		if lost = lease.Lost(); !lease.Deadline.IsZero() {
+			work = min(work, lease.Deadline.Sub(env.Client(i).Locks().Now()))
+		}
+	}
+	select {
+	case <-time.After(work):
+	case <-lost:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
 }
 
 // play plays a scene on a read-write lock. Scene lists its steps, separated by commas:
