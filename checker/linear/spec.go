@@ -28,9 +28,6 @@ type spec struct {
 	answered bool
 }
 
-// shared reports whether several owners may hold the lock together.
-func (s spec) shared() bool { return s.modes || s.permits > 0 }
-
 // keeps reports whether the fence of an acquire depends on whether its owner already holds the lock.
 func (s spec) keeps() bool { return s.again && s.fenced }
 

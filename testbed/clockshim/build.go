@@ -13,11 +13,11 @@ import (
 )
 
 // Build returns the path of a library that programs can preload. The library is built once for each source and
-// machine, into the user's cache directory. The error is one line that begins with what is missing. Build may be
+// machine, into the user's cache directory. The error is one line that says what is missing. Build may be
 // called concurrently, also by several programs.
 func Build(name string, source []byte, flags ...string) (path string, err error) {
 	if runtime.GOOS != "linux" {
-		return "", errors.New("Linux is needed")
+		return "", errors.New("a machine with Linux is needed")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
