@@ -49,7 +49,7 @@ func Read(e history.Evidence) *Keys {
 }
 
 // reader builds the Keys of one Read. It first prepares tables of the evidence, then walks through
-// the evidence in order of time.
+// the evidence in order of time. It is one type because each step reads and changes the keys as they are so far.
 type reader struct {
 	*Keys
 	history.Evidence

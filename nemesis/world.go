@@ -11,7 +11,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// World is the input of plans: the shape of a trial and the results of a probe trial.
+// World is the input of plans: the shape of a trial and the results of a probe trial. It is data; the many functions
+// of a World are those that plan faults, with each fault in its file.
 type World struct {
 	Clients  int              `json:"clients"`
 	Nodes    []string         `json:"nodes"` // in the clients' order; {"n0"} unless independent

@@ -68,7 +68,8 @@ func Tell(f Focus) Story {
 	return s
 }
 
-// teller holds the data that several parts of a story share.
+// teller holds the data that several parts of a story share: every maker of steps and remedies, each in the file of its
+// subject, reads all of it.
 type teller struct {
 	Focus
 	storyHolds []checker.Hold // the holds that belong to the story

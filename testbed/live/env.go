@@ -17,7 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/tempdir"
 )
 
-// env is the running world of one trial.
+// env is the running world of one trial. It has many methods because it has every capability of a testbed, each in
+// its file: they act on the same servers and links.
 type env struct {
 	setup       testbed.Setup
 	ctx         context.Context // servers are killed when ctx ends
