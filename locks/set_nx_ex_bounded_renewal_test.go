@@ -55,7 +55,7 @@ func TestBoundedRenewalComesAfterWholeLeasesFourTimes(t *testing.T) {
 				n := newVirtualNode()
 				acquire(t, newLock(t, "set-nx-ex-bounded-renewal", virtualClient(t, n), 1500*time.Millisecond))
 				if synctest.Wait(); lost {
-					n.run("DEL", "k")
+					n.do("DEL", "k")
 				}
 				time.Sleep(time.Minute)
 				checkRenewals(t, n, "k", 0, 2*time.Second, 4*time.Second, 6*time.Second)

@@ -89,7 +89,14 @@ func (n *virtualNode) answer(cmd *redis.Cmd) error {
 	return err
 }
 
-// run executes a command whose reply is no array.
+// do executes a command of somebody else, whose reply is no array.
+func (n *virtualNode) do(args ...string) (any, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.run(args...)
+}
+
+// run executes a command whose reply is no array. The caller has locked n.mu.
 func (n *virtualNode) run(args ...string) (any, error) {
 	b, _ := n.session.Exec(time.Now(), args)
 	line, rest, _ := strings.Cut(string(b), "\r\n")
@@ -134,9 +141,7 @@ func (n *virtualNode) times(name, key string) (at []time.Duration) {
 
 // holds returns the key's value; "" if the key does not exist.
 func (n *virtualNode) holds(key string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	value, _ := n.run("GET", key)
+	value, _ := n.do("GET", key)
 	text, _ := value.(string)
 	return text
 }
