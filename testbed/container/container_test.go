@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -111,6 +112,17 @@ func TestARestartedServerKeepsItsAddresses(t *testing.T) {
 	}
 	if err := first.Kill(); err != nil {
 		t.Error(err)
+	}
+	// For a moment somebody else has the port, as the engine's own proxy may.
+	for {
+		busy, err := net.Listen("tcp", first.Addr())
+		if err == nil {
+			time.AfterFunc(time.Second, func() { busy.Close() })
+			break
+		}
+		if testbed.Sleep(t.Context(), 10*time.Millisecond) != nil {
+			t.Fatal(err)
+		}
 	}
 	o.Before, o.Args = first, []string{"--maxmemory", "5mb"}
 	second, err := place.Start(t.Context(), o)

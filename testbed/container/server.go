@@ -18,6 +18,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/lockstorm/lockstorm/internal/redisserver"
+	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
 
@@ -40,7 +41,7 @@ var _ live.Pluggable = (*server)(nil)
 // start starts a server in the previous server's box or, without one, in a new box.
 func (s *session) start(ctx context.Context, o live.ServerOptions) (*server, error) {
 	if before, ok := o.Before.(*server); ok {
-		return before.box.start(ctx, o)
+		return before.box.restart(ctx, o)
 	}
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
@@ -56,6 +57,23 @@ func (s *session) start(ctx context.Context, o live.ServerOptions) (*server, err
 		}
 		err = errors.Join(err, b.remove())
 		if !portTaken(err) || try == portAttempts {
+			return nil, err
+		}
+	}
+}
+
+// portTimeout bounds the wait for the port of a container that has ended.
+const portTimeout = 10 * time.Second
+
+// restart starts a server in the box of a server that has ended. The engine's own proxy may listen on the box's port
+// for a moment longer than the container lives.
+func (b *box) restart(ctx context.Context, o live.ServerOptions) (*server, error) {
+	for until := time.Now().Add(portTimeout); ; {
+		one, err := b.start(ctx, o)
+		if err == nil || !portTaken(err) || time.Now().After(until) {
+			return one, err
+		}
+		if testbed.Sleep(ctx, portTimeout/100) != nil {
 			return nil, err
 		}
 	}
