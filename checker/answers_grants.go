@@ -17,7 +17,7 @@ import (
 // neededKeys returns, for each lock and mode, the keys that every successful acquire has grants in.
 // Acquires without any grant are left out. An attempt with a grant in only some of these keys did
 // not take the lock.
-func (rp *replay) neededKeys() map[evidence.Owner]map[string]bool {
+func (rp *denials) neededKeys() map[evidence.Owner]map[string]bool {
 	needed := map[evidence.Owner]map[string]bool{}
 	for i := range rp.Pairing.All {
 		p := &rp.Pairing.All[i]
@@ -62,7 +62,7 @@ func keysOf(grants []*keyspace.Grant) map[string]bool {
 //   - The client certainly did not try to take its grants back.
 //   - Redis did not refuse a repetition of the command after the first reply was lost. If Redis did, the
 //     answer only repeats what Redis said.
-func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (denied deniedEffects) {
+func (rp *denials) grantDenied(p *history.Pair, needed map[string]bool) (denied deniedEffects) {
 	all := rp.Of(p.Invoke.Index)
 	if len(all) == 0 || len(needed) == 0 && rp.Claims.KeyQuorum() <= 1 {
 		return deniedEffects{}
@@ -89,11 +89,11 @@ func (rp *replay) grantDenied(p *history.Pair, needed map[string]bool) (denied d
 // stood when the acquire was answered. A grant that keeps nobody out, that cannot be told from
 // others, or that is an entry in a queue does not count. A grant is such an entry if a later
 // operation relied on the grant's value.
-func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
-	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waiting()[g.Key] {
+func (rp *denials) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
+	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waiting[g.Key] {
 		return false
 	}
-	if _, indistinct := rp.indistinct().of(g); indistinct || g.Over != nil && g.Over.Rested {
+	if _, indistinct := rp.indistinct.of(g); indistinct || g.Over != nil && g.Over.Rested {
 		return false
 	}
 	at := p.Complete.Time
@@ -105,7 +105,7 @@ func (rp *replay) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 // hold the lock at a time, a grant that the acquire's client got by another operation, or a grant whose
 // client is unknown. A grant counts if it stood in a key of the lock on g's node, at any time from the
 // acquire's first command on that node until the acquire was answered.
-func (rp *replay) contested(g *keyspace.Grant, p *history.Pair) bool {
+func (rp *denials) contested(g *keyspace.Grant, p *history.Pair) bool {
 	from := g.At.Lo
 	for _, pos := range rp.sentBy(p.Invoke.Index) {
 		if rp.Commands[pos].Node == g.Node && rp.Commands[pos].Exec > 0 {
@@ -128,7 +128,7 @@ func (rp *replay) contested(g *keyspace.Grant, p *history.Pair) bool {
 
 // refusedAgain reports whether the client did not hear the reply to the command that made the
 // grant, but heard the reply to a repetition of that command.
-func (rp *replay) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
+func (rp *denials) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 	return !rp.heard(g.Cmd, p) && slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
 		return pos != g.Cmd && rp.Commands[pos].Sent >= rp.Commands[g.Cmd].Sent && repeats(rp.Commands[pos], rp.Commands[g.Cmd]) && rp.heard(pos, p)
 	})
@@ -145,7 +145,7 @@ func (rp *replay) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 // counts as well: see dialledUnseen. Such a client counts only the nodes that granted, and need not know
 // that its grant still stands on this node. With one node, the client knows that it could not take its
 // grant back.
-func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
+func (rp *denials) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 	made, next := rp.Commands[g.Cmd], -1
 	for pos, c := range rp.Commands {
 		if c.Client != made.Client || c.Node != made.Node || c.Sent <= made.Sent {
@@ -168,7 +168,7 @@ func (rp *replay) mayHaveTakenBack(g *keyspace.Grant, p *history.Pair) bool {
 //   - The client sent nothing over some new connection, up to the command's connection.
 //   - The command came over an older connection, other than the grant's, on which the client was waiting
 //     for a reply after it sent the grant's command. So the client may have needed a new connection.
-func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
+func (rp *denials) dialledUnseen(g *keyspace.Grant, next int) bool {
 	made, last := rp.Commands[g.Cmd], rp.Commands[next]
 	dialled := made.Conn
 	used, busy := map[int]bool{}, map[int]bool{}
@@ -196,7 +196,7 @@ func (rp *replay) dialledUnseen(g *keyspace.Grant, next int) bool {
 //   - The command changes no key, or only sets an expiry.
 //   - The command is of the same kind as the command that made g, and no command of that kind ever removed
 //     a grant.
-func (rp *replay) asksAgain(pos int, g *keyspace.Grant) bool {
+func (rp *denials) asksAgain(pos int, g *keyspace.Grant) bool {
 	if resp.Of(rp.Commands[pos].Args).Is(resp.ReadOnly|resp.Inert) || rp.prolongs(pos, g) {
 		return true
 	}
@@ -215,7 +215,7 @@ func onlyCreates(args []history.Bytes) bool {
 
 // mayOverwrite reports whether the command at place pos, which is like the one that made the grant, may have
 // overwritten the grant: it changed keys, or nobody saw it run and it has other arguments.
-func (rp *replay) mayOverwrite(pos int, g *keyspace.Grant) bool {
+func (rp *denials) mayOverwrite(pos int, g *keyspace.Grant) bool {
 	c := &rp.Commands[pos]
 	return len(rp.Effects[pos]) > 0 || !c.Ran() && !slices.Equal(c.Args, rp.Commands[g.Cmd].Args)
 }
@@ -223,7 +223,7 @@ func (rp *replay) mayOverwrite(pos int, g *keyspace.Grant) bool {
 // prolongs reports whether the command sets a time to live that does not end the grant earlier, or leaves
 // the time to live as it is. EXPIRE with a time that is not positive deletes the key (Redis, "EXPIRE"), and
 // a very short time is as good as that.
-func (rp *replay) prolongs(pos int, g *keyspace.Grant) bool {
+func (rp *denials) prolongs(pos int, g *keyspace.Grant) bool {
 	c := &rp.Commands[pos]
 	life, ok := newLife(resp.Name(c.Args), c.Args)
 	if !ok || life == unchangedLife {
@@ -271,7 +271,7 @@ func newLife(name string, args []history.Bytes) (time.Duration, bool) {
 
 // alike reports whether two commands do the same kind of thing: both run the same script, or neither runs a
 // script and both have the same name and variant.
-func (rp *replay) alike(a, b int) bool {
+func (rp *denials) alike(a, b int) bool {
 	shaA, scriptA := rp.Commands[a].Script()
 	shaB, scriptB := rp.Commands[b].Script()
 	if scriptA || scriptB {
@@ -313,7 +313,7 @@ func sign(n history.Bytes) string {
 
 // keptFrom reports whether no event between the grant and the answer affected the keys of any
 // node: see history.KeyEffect.
-func (rp *replay) keptFrom(g *keyspace.Grant, p *history.Pair) bool {
+func (rp *denials) keptFrom(g *keyspace.Grant, p *history.Pair) bool {
 	return !slices.ContainsFunc(rp.Ops, func(op history.Op) bool {
 		return g.At.Lo <= op.Time && op.Time <= p.Complete.Time && op.EventKind().Keys != history.KeysKept
 	})

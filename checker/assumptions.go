@@ -26,10 +26,10 @@ type suspicion struct {
 
 // breach returns the assumption of leases that broke in the trial of a finding, such as
 // account.ClientStops; nil if every assumption held.
-type breach func(*replay, suspicion) *account.Assumption
+type breach func(*premises, suspicion) *account.Assumption
 
 // broken returns the assumption of leases that did not hold in the finding's trial; nil if all held.
-func (rp *replay) broken(s suspicion) *account.Assumption {
+func (rp *premises) broken(s suspicion) *account.Assumption {
 	ask := s.Cause.row().breach
 	if ask == nil {
 		return nil
@@ -38,10 +38,10 @@ func (rp *replay) broken(s suspicion) *account.Assumption {
 }
 
 // notable returns the shortest delay that is worth reporting.
-func (rp *replay) notable() time.Duration { return max(rp.Claims.TTL/20, time.Millisecond) }
+func (rp *premises) notable() time.Duration { return max(rp.Claims.TTL/20, time.Millisecond) }
 
 // overstayed explains why a holder worked on after its lease had ended.
-func (rp *replay) overstayed(s suspicion) *account.Assumption {
+func (rp *premises) overstayed(s suspicion) *account.Assumption {
 	l := s.first
 	if l == nil {
 		return nil
@@ -83,7 +83,7 @@ func (rp *replay) overstayed(s suspicion) *account.Assumption {
 
 // claimed returns the latest deadline that the lock told the owner of the hold, not later than the time by.
 // The result is on the history's clock; 0 if there was no deadline.
-func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
+func (rp *premises) claimed(h *Hold, by time.Duration) (until time.Duration) {
 	if h == nil {
 		return 0
 	}
@@ -105,7 +105,7 @@ func (rp *replay) claimed(h *Hold, by time.Duration) (until time.Duration) {
 // lapsed returns the time at which the lease behind the grant was over. If the key expired, that is
 // the time of expiry. Otherwise it is the end of the claimed lease or, if that was earlier, the time
 // at which the grant was overwritten or removed.
-func (rp *replay) lapsed(l *keyspace.Grant) time.Duration {
+func (rp *trial) lapsed(l *keyspace.Grant) time.Duration {
 	lease := l.At.Lo + rp.Claims.TTL
 	switch {
 	case l.End != nil && l.End.How == keyspace.Expired:
@@ -119,13 +119,13 @@ func (rp *replay) lapsed(l *keyspace.Grant) time.Duration {
 }
 
 // cutFromRenewing explains renewals that were missing or late.
-func (rp *replay) cutFromRenewing(s suspicion) *account.Assumption {
+func (rp *premises) cutFromRenewing(s suspicion) *account.Assumption {
 	l := s.first
 	if l == nil {
 		return nil
 	}
 	until := max(rp.lapsed(l), l.At.Hi)
-	for _, pos := range rp.renewals() {
+	for _, pos := range rp.renewing {
 		c := rp.Commands[pos]
 		if c.Client != l.Client || c.Sent < l.At.Lo || c.Sent > until || !rp.renews(pos, l) {
 			continue
@@ -148,7 +148,7 @@ func (rp *replay) cutFromRenewing(s suspicion) *account.Assumption {
 
 // leftBehind explains why an owner did not remove its key: the owner was unable to, or did not know
 // that it had a key.
-func (rp *replay) leftBehind(s suspicion) *account.Assumption {
+func (rp *premises) leftBehind(s suspicion) *account.Assumption {
 	l := s.first
 	if l == nil {
 		return nil
@@ -177,7 +177,7 @@ func (rp *replay) leftBehind(s suspicion) *account.Assumption {
 
 // asked returns when the acquire of the grant was invoked, or when the grant was made if that is
 // earlier or the acquire is unknown.
-func (rp *replay) asked(l *keyspace.Grant) time.Duration {
+func (rp *trial) asked(l *keyspace.Grant) time.Duration {
 	if p := rp.Operation(l.Op); rp.Has(l.Op) {
 		return min(l.At.Lo, p.Invoke.Time)
 	}
@@ -187,7 +187,7 @@ func (rp *replay) asked(l *keyspace.Grant) time.Duration {
 // oldest returns the first grant of the chain that ends with l. The owner made all grants of the chain,
 // each in the same place, where it overwrote the one before. A reentrant lock stays taken until the owner
 // has released every acquire, so the trouble may have begun with the first grant.
-func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
+func (rp *premises) oldest(l *keyspace.Grant) *keyspace.Grant {
 	before := map[*keyspace.Grant]*keyspace.Grant{}
 	for _, x := range rp.Grants {
 		if o := x.Over; o != nil && o.Client == x.Client && o.Node == x.Node && o.Place == x.Place && (x.End == nil || x.OverSeq < x.End.Seq) {
@@ -203,7 +203,7 @@ func (rp *replay) oldest(l *keyspace.Grant) *keyspace.Grant {
 // firstLoss returns the first unanswered command that the grant's owner sent between the two times
 // and that concerned the grant's key. It prefers commands to the grant's node and, among these,
 // commands that did not arrive.
-func (rp *replay) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
+func (rp *premises) firstLoss(l *keyspace.Grant, since, until time.Duration) (first int, ok bool) {
 	best := 0
 	for pos, c := range rp.Commands {
 		if c.Client != l.Client || c.Sent < since || c.Sent > until || !rp.Reaches(pos, l.Key) || rp.unanswering(pos) == nil {
@@ -225,7 +225,7 @@ func (rp *replay) firstLoss(l *keyspace.Grant, since, until time.Duration) (firs
 
 // late explains a command of an earlier attempt that ran late. Of the commands s.cmds, it blames the
 // one that took longest to arrive and run.
-func (rp *replay) late(s suspicion) *account.Assumption {
+func (rp *premises) late(s suspicion) *account.Assumption {
 	latest := -1
 	for _, pos := range s.cmds {
 		if latest < 0 || rp.Ran(pos).Lo-rp.Commands[pos].Sent > rp.Ran(latest).Lo-rp.Commands[latest].Sent {
@@ -240,7 +240,7 @@ func (rp *replay) late(s suspicion) *account.Assumption {
 
 // deletedAfter explains why a client deleted another client's key: the deleting command was
 // delayed, or its sender did not know that its own grant had ended.
-func (rp *replay) deletedAfter(s suspicion) *account.Assumption {
+func (rp *premises) deletedAfter(s suspicion) *account.Assumption {
 	if s.first == nil || len(s.cmds) < 2 {
 		return nil
 	}
@@ -275,7 +275,7 @@ func (rp *replay) deletedAfter(s suspicion) *account.Assumption {
 // standstill finds the client's longest freeze between the two times. Freezes that went on past the
 // deadline take precedence. A freeze is a fault window on this client alone in which the client recorded
 // nothing and sent nothing.
-func (rp *replay) standstill(client int, since, until, deadline time.Duration) (fact account.Fact, froze bool) {
+func (rp *premises) standstill(client int, since, until, deadline time.Duration) (fact account.Fact, froze bool) {
 	var best evidence.Interval
 	score := func(s evidence.Interval) (bool, time.Duration) {
 		return s.To > deadline, min(s.To, until) - max(s.From, since)
@@ -313,7 +313,7 @@ func targets(win *history.Window, client int) bool {
 }
 
 // acted reports whether the client recorded or sent anything within the interval.
-func (rp *replay) acted(client int, s evidence.Interval) bool {
+func (rp *trial) acted(client int, s evidence.Interval) bool {
 	for _, op := range rp.Ops {
 		if op.Process != history.Nemesis && op.Client == client && s.From < op.Time && op.Time < s.To {
 			return true
@@ -331,7 +331,7 @@ func (rp *replay) acted(client int, s evidence.Interval) bool {
 // of that client, and was in force at some time after the grant and before the given time. Whether
 // the fault hit anything does not matter. Faults that only prolong a client's work
 // (FaultEffect.Prolongs) do not count.
-func (rp *replay) struck(l *keyspace.Grant, until time.Duration) *account.Assumption {
+func (rp *premises) struck(l *keyspace.Grant, until time.Duration) *account.Assumption {
 	for _, win := range rp.Windows {
 		over := win.Invoke.Window
 		to := rp.End

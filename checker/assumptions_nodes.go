@@ -15,7 +15,7 @@ import (
 
 // lateness returns how long a command took to arrive, or how long its reply took after that,
 // whichever is longer; 0 if the command did not arrive.
-func (rp *replay) lateness(c history.Command) time.Duration {
+func (rp *premises) lateness(c history.Command) time.Duration {
 	if c.Arrived == 0 {
 		return 0
 	}
@@ -28,7 +28,7 @@ func (rp *replay) lateness(c history.Command) time.Duration {
 
 // slowest returns the client's most delayed command that was sent between the two times.
 // Delays that are not notable do not count.
-func (rp *replay) slowest(client int, since, until time.Duration) (pos int, ok bool) {
+func (rp *premises) slowest(client int, since, until time.Duration) (pos int, ok bool) {
 	most := rp.notable()
 	for i, c := range rp.Commands {
 		if c.Client == client && since <= c.Sent && c.Sent <= until && rp.lateness(c) > most {
@@ -39,7 +39,7 @@ func (rp *replay) slowest(client int, since, until time.Duration) (pos int, ok b
 }
 
 // delay describes the delay of a command, on its way to the node or back.
-func (rp *replay) delay(pos int) account.Fact {
+func (rp *premises) delay(pos int) account.Fact {
 	c := rp.Commands[pos]
 	if keyspace.Clip(c.Arrived)-keyspace.Clip(c.Sent) >= rp.lateness(c) {
 		return rp.arrival(pos)
@@ -47,16 +47,16 @@ func (rp *replay) delay(pos int) account.Fact {
 	return rp.message(account.AnsweredLate, pos)
 }
 
-func (rp *replay) arrival(pos int) account.Fact { return rp.message(account.ArrivedLate, pos) }
+func (rp *premises) arrival(pos int) account.Fact { return rp.message(account.ArrivedLate, pos) }
 
-func (rp *replay) message(what account.What, pos int) account.Fact {
+func (rp *premises) message(what account.What, pos int) account.Fact {
 	c := rp.Commands[pos]
 	return account.Fact{What: what, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: rp.call(pos)}
 }
 
 // unanswering describes why a command got no reply: it never arrived, it arrived too late, or its
 // reply never came. It returns nil if the command was answered or its sender crashed.
-func (rp *replay) unanswering(pos int) *account.Assumption {
+func (rp *premises) unanswering(pos int) *account.Assumption {
 	c := rp.Commands[pos]
 	switch {
 	case c.Replied > 0 || rp.CrashOf(c.Client) < Never:
@@ -70,7 +70,7 @@ func (rp *replay) unanswering(pos int) *account.Assumption {
 }
 
 // forgotten explains why a node lacked acknowledged data.
-func (rp *replay) forgotten(s suspicion) *account.Assumption {
+func (rp *premises) forgotten(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (rp *replay) forgotten(s suspicion) *account.Assumption {
 // lastDataLoss finds the last event, up to the given time, in which the grant's node may have lost
 // the key or another node took its place. Events more than one TTL before the grant do not count,
 // unless the lock is reentrant.
-func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *account.Assumption {
+func (rp *premises) lastDataLoss(l *keyspace.Grant, until time.Duration) *account.Assumption {
 	since := l.At.Lo - rp.Claims.TTL
 	if rp.Claims.Reentrant {
 		since = 0 // a wrong count stays wrong as long as its key is used
@@ -104,7 +104,7 @@ func (rp *replay) lastDataLoss(l *keyspace.Grant, until time.Duration) *account.
 }
 
 // mayLoseKey reports whether the event may have made the node lose the key.
-func (rp *replay) mayLoseKey(op history.Op, node, key string) bool {
+func (rp *premises) mayLoseKey(op history.Op, node, key string) bool {
 	switch op.EventKind().Keys {
 	case history.KeysReplaced: // in a Redis Cluster, only the keys of one shard are concerned
 		return op.From == "" || op.From == node || op.Node == node
@@ -137,7 +137,7 @@ func lossOf(op history.Op) loss {
 }
 
 // loses describes the data loss that the event caused.
-func (rp *replay) loses(op history.Op, key string) *account.Assumption {
+func (rp *premises) loses(op history.Op, key string) *account.Assumption {
 	l := lossOf(op)
 	but := account.Fact{What: l.but, Nodes: []string{op.Node}, At: op.Time, Key: key}
 	switch l.but {
@@ -154,7 +154,7 @@ func (rp *replay) loses(op history.Op, key string) *account.Assumption {
 
 // backUp returns the event that brought the node up again after the given node-down event; if there
 // is none, it returns the given event.
-func (rp *replay) backUp(down history.Op) history.Op {
+func (rp *premises) backUp(down history.Op) history.Op {
 	for _, op := range rp.Ops {
 		if op.Index >= down.Index && op.Event(history.FNodeUp) && op.Node == down.Node {
 			return op
@@ -164,7 +164,7 @@ func (rp *replay) backUp(down history.Op) history.Op {
 }
 
 // oldPrimary returns the primary that stayed behind in the split that op began; "" if unknown.
-func (rp *replay) oldPrimary(op history.Op) string {
+func (rp *premises) oldPrimary(op history.Op) string {
 	for _, p := range rp.SplitBrains {
 		if p.Since == op.Time && p.Heir == op.Node {
 			return p.Old
@@ -175,7 +175,7 @@ func (rp *replay) oldPrimary(op history.Op) string {
 
 // nodeClockWrong finds an error of the wall clock of the grant's node. The node's keys expire by this
 // clock. The error is a jump, an offset, or a difference from the clock of the node that the key came from.
-func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
+func (rp *premises) nodeClockWrong(s suspicion) *account.Assumption {
 	if s.first == nil {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (rp *replay) nodeClockWrong(s suspicion) *account.Assumption {
 
 // clientClockWrong finds a client whose wall clock was off, or a clock reading that was old when it
 // was used.
-func (rp *replay) clientClockWrong(s suspicion) *account.Assumption {
+func (rp *premises) clientClockWrong(s suspicion) *account.Assumption {
 	var fact account.Fact
 	most := time.Duration(0)
 	for _, pos := range s.cmds {
@@ -240,7 +240,7 @@ func (rp *replay) clientClockWrong(s suspicion) *account.Assumption {
 
 // aheadUntil returns the time of the next event that set the same clock; the end of the
 // trial if there is none.
-func (rp *replay) aheadUntil(event history.Op) time.Duration {
+func (rp *premises) aheadUntil(event history.Op) time.Duration {
 	for _, o := range rp.Clocks[event.Client] {
 		if o.Since > event.Time {
 			return o.Since
@@ -252,7 +252,7 @@ func (rp *replay) aheadUntil(event history.Op) time.Duration {
 // counterLost explains how the fence counter was lost between two grants. It returns the commands
 // that made the grants, and the broken assumption. The assumption is nil if no node event explains
 // the loss: then the recipe counts wrongly.
-func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *account.Assumption) {
+func (rp *premises) counterLost(before, after fencedGrant) (cmds []int, broken *account.Assumption) {
 	first, second := rp.lastOf(before.entry.Invoke.Index), rp.lastOf(after.entry.Invoke.Index)
 	for _, pos := range []int{first, second} {
 		cmds = append(cmds, rp.indexOf(pos)...)
@@ -278,7 +278,7 @@ func (rp *replay) counterLost(before, after fencedGrant) (cmds []int, broken *ac
 }
 
 // isCounter reports whether the grant's acquire wrote its fence to that key.
-func (rp *replay) isCounter(g fencedGrant, key string) bool {
+func (rp *premises) isCounter(g fencedGrant, key string) bool {
 	return slices.ContainsFunc(rp.Of(g.entry.Invoke.Index), func(x *keyspace.Grant) bool {
 		return x.Key == key && x.Wrote(fmt.Sprint(g.fence))
 	})

@@ -15,14 +15,14 @@ import (
 // functions of package progress take the embedded case. A Case is not for concurrent use.
 type Case struct {
 	*evidence.Case
-	replay func() *replay
+	known func() *premises
 }
 
 // NewCase returns the case of this evidence. The caller must not change the evidence while
 // the case is in use.
 func NewCase(e history.Evidence) *Case {
 	f := &Case{Case: evidence.New(e)}
-	f.replay = sync.OnceValue(func() *replay { return replayOf(f.Replay()) })
+	f.known = sync.OnceValue(func() *premises { return premisesOf(f.Replay()) })
 	return f
 }
 
@@ -47,68 +47,11 @@ func Holds(e history.Evidence) ([]Hold, error) {
 	return c.Holds(), c.Sound()
 }
 
-// replay is a replayed trial, with intermediate results that oracles and causes need repeatedly. Those
-// that are functions are computed at their first use.
-type replay struct {
-	*evidence.Replay
-	unanswered map[int]bool              // the operations with a command that got no reply
-	byOp       map[int][]int             // places of commands in the log, by operation; -1 for none
-	made       map[int][]*keyspace.Grant // the grants that a command made, by the command's place
-	latest     []time.Duration           // by place in Holds: the greatest To of this and earlier holds
-	broke      bool                      // the code under test ended the trial
-	units      int                       // see countUnits
-	uses       map[keyspace.KeyPlace]*use
-	intruders  map[*keyspace.Grant]bool // grants that overwrote another client's
-	shared     func() map[keyspace.KeyPlace]bool
-	records    func() map[keyspace.KeyPlace]bool
-	passages   func() map[string]bool
-	waiting    func() map[string]bool
-	indistinct func() *indistinctGrants
-	renewals   func() []int
-	keyWrites  func() map[keyWriter][]*keyWrite
-	attempts   func() map[evidence.Owner][]evidence.Interval
-	lastRan    func() map[int]int
-	timesAsked func() map[asker][]int
-	renewed    *renewalLog                       // see renewalLog
-	copies     map[*keyspace.Grant]time.Duration // see copiedAsOf
-}
-
-func replayOf(r *evidence.Replay) *replay {
-	rp := &replay{
-		Replay: r, unanswered: map[int]bool{}, byOp: map[int][]int{}, made: map[int][]*keyspace.Grant{}, copies: map[*keyspace.Grant]time.Duration{},
-	}
-	rp.shared, rp.records = sync.OnceValue(rp.findShared), sync.OnceValue(rp.findRecords)
-	rp.passages, rp.waiting = sync.OnceValue(rp.findPassages), sync.OnceValue(rp.findWaiting)
-	rp.indistinct, rp.renewals = sync.OnceValue(rp.findIndistinct), sync.OnceValue(rp.findRenewals)
-	rp.keyWrites, rp.attempts = sync.OnceValue(rp.findKeyWrites), sync.OnceValue(rp.findAttempts)
-	rp.lastRan, rp.timesAsked = sync.OnceValue(rp.findLastRan), sync.OnceValue(rp.findTimesAsked)
-	for pos, c := range rp.Commands {
-		rp.byOp[c.Op] = append(rp.byOp[c.Op], pos)
-		if c.Replied == 0 {
-			rp.unanswered[c.Op] = true
-		}
-	}
-	for _, g := range rp.Grants {
-		if !g.Copied {
-			rp.made[g.Cmd] = append(rp.made[g.Cmd], g)
-		}
-	}
-	last := time.Duration(0)
-	for _, h := range rp.Holds {
-		last = max(last, h.To)
-		rp.latest = append(rp.latest, last)
-	}
-	_, rp.broke = brokeDown(rp.Ops)
-	rp.units = rp.countUnits()
-	rp.use()
-	return rp
-}
-
-func (rp *replay) sentBy(op int) []int { return rp.byOp[op] }
+func (rp *trial) sentBy(op int) []int { return rp.byOp[op] }
 
 // blind returns the reason why the keys that commands reached are unknown; the zero Fact
 // if they are known.
-func (rp *replay) blind() account.Fact {
+func (rp *trial) blind() account.Fact {
 	switch node, blind := rp.Blind(); {
 	case !blind:
 		return account.Fact{}
@@ -120,7 +63,7 @@ func (rp *replay) blind() account.Fact {
 }
 
 // indexOf returns the values of Command.Index for the commands at these places, sorted, each once.
-func (rp *replay) indexOf(places ...int) []int {
+func (rp *trial) indexOf(places ...int) []int {
 	var indices []int
 	for _, p := range places {
 		if p >= 0 && p < len(rp.Commands) {
@@ -150,7 +93,7 @@ const crossSlot = "CROSSSLOT"
 
 // hungUnder returns the time since which the grant's owner hangs in the work that it does under
 // this grant; ok is false if the owner does not hang.
-func (rp *replay) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
+func (rp *trial) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
 	since, hangs := rp.Hung[g.Client]
 	h := rp.hold(g)
 	return since, hangs && h != nil && h.From <= since && since < h.To
@@ -158,7 +101,7 @@ func (rp *replay) hungUnder(g *keyspace.Grant) (since time.Duration, ok bool) {
 
 // believes reports whether, at time t, a client believed that it held the lock in a mode that is
 // incompatible with the given mode. It ignores the client whose number is except.
-func (rp *replay) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
+func (rp *trial) believes(lock string, mode history.Mode, t time.Duration, except int) bool {
 	after, _ := slices.BinarySearchFunc(rp.Holds, t, func(h Hold, t time.Duration) int {
 		if h.From <= t {
 			return -1
@@ -176,7 +119,7 @@ func (rp *replay) believes(lock string, mode history.Mode, t time.Duration, exce
 
 // openAt reports whether the operation with the invocation op was under way at t; false if there
 // is no such operation.
-func (rp *replay) openAt(op int, t time.Duration) bool {
+func (rp *trial) openAt(op int, t time.Duration) bool {
 	p := rp.Operation(op)
 	return rp.Has(op) && p.Invoke.Time <= t && t <= rp.DoneAt(p)
 }
@@ -191,7 +134,7 @@ func compatible(a, b history.Mode) bool { return a == history.Read && b == histo
 //
 //   - There is no such question.
 //   - The node's clock never jumped. Then the time of the question does not matter.
-func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
+func (rp *ages) readTime(pos int, node string) (at time.Duration, ok bool) {
 	if pos < 0 || len(rp.NodeClocks[node]) == 0 {
 		return 0, false
 	}
@@ -201,7 +144,7 @@ func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
 	if c.Op < 0 {
 		oldest = c.Sent - rp.Claims.TTL
 	}
-	asked := rp.timesAsked()[asker{c.Client, c.Op, node}]
+	asked := rp.timesAsked[asker{c.Client, c.Op, node}]
 	i, _ := slices.BinarySearch(asked, pos)
 	for _, earlier := range slices.Backward(asked[:i]) {
 		if ran := rp.Ran(earlier); ran.Hi < c.Sent {
@@ -215,16 +158,4 @@ func (rp *replay) readTime(pos int, node string) (at time.Duration, ok bool) {
 type asker struct {
 	client, op int
 	node       string
-}
-
-// findTimesAsked returns the places of the commands that asked a node for the time, in order.
-func (rp *replay) findTimesAsked() map[asker][]int {
-	times := map[asker][]int{}
-	for pos, c := range rp.Commands {
-		if c.Ran() && keyspace.AsksTime([]history.Command{c}) {
-			by := asker{c.Client, c.Op, c.Node}
-			times[by] = append(times[by], pos)
-		}
-	}
-	return times
 }

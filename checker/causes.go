@@ -17,7 +17,7 @@ import (
 // party's grant. A finding with several causes becomes several findings. A finding without a known
 // cause stays unclassified.
 func classifyFindings(file *Case, fs []Finding) []Finding {
-	rp := file.replay()
+	rp := file.known()
 	var classified []Finding
 	for _, f := range fs {
 		if f.Cause != "" && f.Cause != Unclassified {
@@ -67,7 +67,7 @@ func because(cause Cause, cmds []int, why account.Fact) reason {
 var unclear = reason{cause: Unclassified}
 
 // explain returns the reasons of a finding, one for each cause; none if no cause is known.
-func (rp *replay) explain(f Finding) []reason {
+func (rp *endings) explain(f Finding) []reason {
 	if r, indistinct := rp.indistinctCause(f); indistinct {
 		return r
 	}
@@ -129,7 +129,7 @@ func earliest(grants []*keyspace.Grant) int {
 
 // party returns the client's grants that the finding is about, in order of node. For a re-entry
 // that sent no command, they are the grants of an earlier acquire.
-func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
+func (rp *endings) party(f Finding, client int) []*keyspace.Grant {
 	last := -1
 	for _, i := range f.Ops {
 		op, ok := rp.Invocation(i)
@@ -168,14 +168,14 @@ func (rp *replay) party(f Finding, client int) []*keyspace.Grant {
 
 // madeLate reports whether a command made the grant after the acquire had succeeded without it, for
 // example a command that was delayed on its way to one of several nodes.
-func (rp *replay) madeLate(g *keyspace.Grant) bool {
+func (rp *trial) madeLate(g *keyspace.Grant) bool {
 	p := rp.Operation(g.Op)
 	return p.Done() == history.OK && !g.Copied && g.At.Lo > p.Complete.Time
 }
 
 // latestBefore returns the client's latest acquire of the finding's lock that had
 // succeeded by the start of the finding and put something on a node; -1 if there is none.
-func (rp *replay) latestBefore(f Finding, client int) int {
+func (rp *endings) latestBefore(f Finding, client int) int {
 	last := -1
 	for _, h := range rp.Holds {
 		if h.Client != client || h.Lock != f.Lock || h.From > f.From {
@@ -223,7 +223,7 @@ func known(reasons []reason) []reason {
 }
 
 // onDifferentNodes explains two grants that have no node in common.
-func (rp *replay) onDifferentNodes(a, b []*keyspace.Grant) reason {
+func (rp *endings) onDifferentNodes(a, b []*keyspace.Grant) reason {
 	first, second := a[0], b[0]
 	switch {
 	case rp.Claims.NodeQuorum() <= 1 && first.EndedBefore(second):
@@ -236,7 +236,7 @@ func (rp *replay) onDifferentNodes(a, b []*keyspace.Grant) reason {
 }
 
 // byTwoPrimaries explains two grants that two primaries made while both served clients.
-func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
+func (rp *endings) byTwoPrimaries(first, second *keyspace.Grant) reason {
 	p := rp.SplitBrainOf(first.Node, second.Node, second.Seq)
 	if p == nil {
 		return unclear
@@ -249,7 +249,7 @@ func (rp *replay) byTwoPrimaries(first, second *keyspace.Grant) reason {
 
 // letIn returns the reason why the second grant was made although the first had been made. If
 // second is nil, it returns how the first grant ended.
-func (rp *replay) letIn(first, second *keyspace.Grant) reason {
+func (rp *endings) letIn(first, second *keyspace.Grant) reason {
 	before := rp.Last + 1
 	if second != nil {
 		before = second.Seq
@@ -303,7 +303,7 @@ func (rp *replay) letIn(first, second *keyspace.Grant) reason {
 }
 
 // maker returns the client whose command made the grant, and the operation of that command.
-func (rp *replay) maker(g *keyspace.Grant) (client, op int) {
+func (rp *trial) maker(g *keyspace.Grant) (client, op int) {
 	if g.Handed {
 		c := rp.Commands[g.Cmd]
 		return c.Client, c.Op
@@ -316,7 +316,7 @@ func (rp *replay) maker(g *keyspace.Grant) (client, op int) {
 // A read-write lock may have only one place for all readers. Then the second reader's grant
 // overwrites the first reader's, and a release by the second reader removes only its own grant. So
 // the cause is Race, and not ForeignDelete.
-func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
+func (rp *endings) overwritten(first, over *keyspace.Grant) reason {
 	cmds := []int{first.Cmd, over.Cmd}
 	switch {
 	case compatible(first.Mode, over.Mode):
@@ -336,7 +336,7 @@ func (rp *replay) overwritten(first, over *keyspace.Grant) reason {
 }
 
 // whileStanding explains a second grant that was made while the first still stood.
-func (rp *replay) whileStanding(first, second *keyspace.Grant) reason {
+func (rp *endings) whileStanding(first, second *keyspace.Grant) reason {
 	switch {
 	case second == nil:
 		return unclear
@@ -347,7 +347,7 @@ func (rp *replay) whileStanding(first, second *keyspace.Grant) reason {
 }
 
 // deed returns the fact that a client's command did something to another client's grant.
-func (rp *replay) deed(what account.What, client, cmd int, at time.Duration, on *keyspace.Grant) account.Fact {
+func (rp *trial) deed(what account.What, client, cmd int, at time.Duration, on *keyspace.Grant) account.Fact {
 	return account.Fact{
 		What: what, Clients: []int{client, on.Client}, Nodes: []string{on.Node}, Key: on.Key,
 		Command: rp.call(cmd), At: at, Since: on.At.Lo,
@@ -362,7 +362,7 @@ func (rp *replay) deed(what account.What, client, cmd int, at time.Duration, on 
 //   - An acquire of another client, or a reaper, removed a grant as stale: a takeover, whose cause tookOver or
 //     takenOver finds.
 //   - Another client sent any other command, late or not: foreign delete.
-func (rp *replay) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
+func (rp *endings) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 	c := rp.Commands[end.Cmd]
 	cmds := []int{first.Cmd, end.Cmd}
 	did := func(what account.What) account.Fact { return rp.deed(what, c.Client, end.Cmd, end.At.Lo, first) }

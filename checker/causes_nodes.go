@@ -9,7 +9,7 @@ import (
 )
 
 // lostBy explains a grant that its node lost.
-func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
+func (rp *endings) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 	cmds := []int{first.Cmd}
 	if op, known := rp.event(end.Event); known {
 		return because(ServerLostKey, cmds, account.Fact{
@@ -31,7 +31,7 @@ func (rp *replay) lostBy(first *keyspace.Grant, end *keyspace.End) reason {
 // node that restarts without its last writes gets old keys back as copies. If first is a copy that came
 // after the second grant, first cannot explain that grant: asOf then returns the original grant in that
 // place, or its latest copy that came before the second grant, if there is one.
-func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
+func (rp *endings) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 	if !first.Copied || first.Came <= second.At.Hi {
 		return first
 	}
@@ -48,7 +48,7 @@ func (rp *replay) asOf(first, second *keyspace.Grant) *keyspace.Grant {
 // entryGone explains why a reentrant lock was free too early. A release freed the lock although the
 // owner had more acquires than releases, because the key's entry of an earlier acquire had been lost
 // or had expired.
-func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
+func (rp *endings) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, bool) {
 	h := rp.hold(first)
 	if h == nil || len(h.Nested) == 0 {
 		return reason{}, false
@@ -77,7 +77,7 @@ func (rp *replay) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, b
 // carrying drops three kinds of grants: grants that the party's own acquire removed again, grants
 // that keep nobody out, and grants in keys through which clients only pass (see findPassages). It keeps
 // all grants if none would be left.
-func (rp *replay) carrying(all []*keyspace.Grant) []*keyspace.Grant {
+func (rp *places) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {
 		own := g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
 		return own || rp.keepsNobodyOut(g) || rp.isPassage(g)
@@ -114,7 +114,7 @@ func meeting(a, b []*keyspace.Grant) (pairs [][2]*keyspace.Grant) {
 
 // decisive drops pairs of copies on a promoted node if the originals of both parties met on
 // another node: that node let the second party in.
-func (rp *replay) decisive(pairs [][2]*keyspace.Grant) [][2]*keyspace.Grant {
+func (rp *endings) decisive(pairs [][2]*keyspace.Grant) [][2]*keyspace.Grant {
 	copies := func(p [2]*keyspace.Grant) bool { return p[0].Copied && p[1].Copied }
 	originals := func(p [2]*keyspace.Grant) bool { return !p[0].Copied && !p[1].Copied }
 	if rp.Claims.NodeQuorum() > 1 || !slices.ContainsFunc(pairs, originals) {

@@ -13,7 +13,7 @@ import (
 // unrenewed explains why the renewals of the owner's watchdog did not keep the first grant alive; last is
 // the grant's last term. It returns false if the watchdog is not to blame: the owner's hold is unknown, the
 // owner learnt of its grant too late, or the owner was frozen when a renewal was due.
-func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
+func (rp *renewals) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
 	due := first.End.At
 	if last.Moved < 0 && due.Hi < last.Fair.Lo { // a jump of the node's clock ended the term early
 		due = last.Fair
@@ -33,7 +33,7 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 		return because(RenewalFailed, append(cmds, renewals...), why), true
 	}
 	var tardy []int
-	for _, pos := range rp.renewals() {
+	for _, pos := range rp.renewing {
 		c := rp.Commands[pos]
 		if c.Client != first.Client || !first.WasOn(c.Node) || c.Op == first.Op ||
 			c.Sent < rp.sentAt(last.Cmd, last.At) || c.Sent > due.Hi || !rp.renews(pos, first) || rp.ofAnother(pos, first) {
@@ -71,7 +71,7 @@ func (rp *replay) unrenewed(first *keyspace.Grant, last keyspace.Term) (reason, 
 
 // leftMeanwhile returns the invocation of the first release of another lock by the grant's owner in
 // the interval (since, until); nil if there is none.
-func (rp *replay) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *history.Op {
+func (rp *renewals) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *history.Op {
 	for i := range rp.Ops {
 		op := &rp.Ops[i]
 		if op.F == history.FRelease && op.Type == history.Invoke && op.Client == g.Client && op.Lock != g.Lock && since < op.Time && op.Time < until {
@@ -83,9 +83,9 @@ func (rp *replay) leftMeanwhile(g *keyspace.Grant, since, until time.Duration) *
 
 // renewedAgain reports whether the grant's owner sent another renewal, late or not, after the time
 // since and before the end of the owner's hold.
-func (rp *replay) renewedAgain(g *keyspace.Grant, since time.Duration) bool {
+func (rp *renewals) renewedAgain(g *keyspace.Grant, since time.Duration) bool {
 	until := rp.hold(g).To
-	return slices.ContainsFunc(rp.renewals(), func(pos int) bool {
+	return slices.ContainsFunc(rp.renewing, func(pos int) bool {
 		c := rp.Commands[pos]
 		return c.Op != g.Op && since < c.Sent && c.Sent < until && rp.renews(pos, g) && !rp.ofAnother(pos, g)
 	})
@@ -102,7 +102,7 @@ func stoodAt(g *keyspace.Grant, at time.Duration) bool {
 //   - other commands that were seen to set a TTL and nothing else;
 //   - scripts that set a TTL in some run, and never changed anything else. In extensions and outside of
 //     operations, a script need not even have set a TTL.
-func (rp *replay) findRenewals() (all []int) {
+func (rp *renewals) findRenewals() (all []int) {
 	does := rp.scriptDeeds()
 	for pos, c := range rp.Commands {
 		if len(c.Args) < 2 {
@@ -129,7 +129,7 @@ type deeds struct {
 	more     bool // the command changed a key's value
 }
 
-func (rp *replay) deedsOf(pos int) (d deeds) {
+func (rp *renewals) deedsOf(pos int) (d deeds) {
 	for _, i := range rp.Effects[pos] {
 		c := rp.Evidence.Keys[i]
 		same := c.Before.SameValue(c.After)
@@ -139,7 +139,7 @@ func (rp *replay) deedsOf(pos int) (d deeds) {
 }
 
 // scriptDeeds returns the deeds of all scripts in the trial, by SHA-1.
-func (rp *replay) scriptDeeds() map[string]deeds {
+func (rp *renewals) scriptDeeds() map[string]deeds {
 	all := map[string]deeds{}
 	for pos, c := range rp.Commands {
 		if sha, ok := c.Script(); ok {
@@ -152,6 +152,6 @@ func (rp *replay) scriptDeeds() map[string]deeds {
 
 // renews reports whether the renewal at place pos renews this grant: the grant's owner
 // sent it for the grant's key.
-func (rp *replay) renews(pos int, g *keyspace.Grant) bool {
+func (rp *renewals) renews(pos int, g *keyspace.Grant) bool {
 	return rp.Reaches(pos, g.Key) && rp.Commands[pos].Client == g.Client
 }

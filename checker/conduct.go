@@ -25,7 +25,7 @@ var breakdowns = map[string]struct {
 // conduct decides whether the code under test finished without a deadlock, panic or runaway, and
 // gave no false answers. A lock is blamed for a false answer only if the evidence proves it.
 func conduct(_ context.Context, f *Case) Verdict {
-	findings := f.replay().falseAnswers()
+	findings := (&denials{f.known()}).falseAnswers()
 	if op, broke := brokeDown(f.Ops); broke {
 		findings = append(findings, brokenOff(op))
 	}
@@ -68,9 +68,12 @@ func brokeDown(ops []history.Op) (history.Op, bool) {
 // operation certainly did what the client had asked for. The honest completion is ok, or info if
 // the client cannot know. Where the evidence is not certain, there is no finding.
 
+// denials finds completions that deny what their operations did.
+type denials struct{ *premises }
+
 // falseAnswers returns findings about the operations that were completed with fail although they had
 // taken effect, in order of time.
-func (rp *replay) falseAnswers() (findings []Finding) {
+func (rp *denials) falseAnswers() (findings []Finding) {
 	if _, blind := rp.Blind(); blind {
 		return nil
 	}
@@ -111,7 +114,7 @@ type deniedEffects struct {
 	ops    []int             // other operations that the finding rests on
 }
 
-func (rp *replay) falseAnswer(p *history.Pair, denied deniedEffects) Finding {
+func (rp *denials) falseAnswer(p *history.Pair, denied deniedEffects) Finding {
 	first, cmd := denied.grants[0], denied.cmds[0]
 	at := rp.Ran(cmd).Lo
 	f := Finding{
@@ -138,7 +141,7 @@ func (rp *replay) falseAnswer(p *history.Pair, denied deniedEffects) Finding {
 // heard reports whether the operation heard the reply to its command at place pos, and that reply
 // was no error. A reply that came after the client repeated the command does not count: by then the
 // client had given up the command.
-func (rp *replay) heard(pos int, p *history.Pair) bool {
+func (rp *trial) heard(pos int, p *history.Pair) bool {
 	c := rp.Commands[pos]
 	if c.Op != p.Invoke.Index || !c.Ran() || c.Replied == 0 || c.Replied > p.Complete.Time || c.Reply == "" || c.Failed() {
 		return false
@@ -173,7 +176,7 @@ func repeats(a, b history.Command) bool {
 //   - The release's own commands removed the grants, on a quorum of nodes.
 //   - The client heard the replies to these commands. A client that repeats a removal after a lost
 //     reply finds nothing, and cannot know better.
-func (rp *replay) removalDenied(p *history.Pair, h *Hold) (denied deniedEffects) {
+func (rp *denials) removalDenied(p *history.Pair, h *Hold) (denied deniedEffects) {
 	denied.what = account.RemovalDenied
 	removed, spoilt := map[keyspace.NodeKey]bool{}, map[keyspace.NodeKey]bool{}
 	for _, ok := range append([]int{h.Acquire}, h.Nested...) {
@@ -181,7 +184,7 @@ func (rp *replay) removalDenied(p *history.Pair, h *Hold) (denied deniedEffects)
 		denied.ops = append(denied.ops, op)
 		for _, g := range rp.ownOf(op) {
 			unit := rp.UnitOf(g.NodeKey())
-			_, indistinct := rp.indistinct().of(g)
+			_, indistinct := rp.indistinct.of(g)
 			switch cmd, gone := rp.removedBy(g, p.Complete.Time); {
 			case !gone:
 			case cmd >= 0 && !indistinct && rp.heard(cmd, p) && rp.leased(h, g, p):
@@ -206,7 +209,7 @@ func (rp *replay) removalDenied(p *history.Pair, h *Hold) (denied deniedEffects)
 // removedBy reports whether the grant was gone by the given time. It returns the command that
 // removed the grant, or that handed the grant's place to another client. cmd is -1 if another client
 // had overwritten the grant before, if something else ended the grant, or if the grant still stood.
-func (rp *replay) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone bool) {
+func (rp *denials) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone bool) {
 	for o := g; o.Over != nil; o = o.Over {
 		if o.Over.Client == g.Client {
 			continue
@@ -231,7 +234,7 @@ func (rp *replay) removedBy(g *keyspace.Grant, by time.Duration) (cmd int, gone 
 // leased reports whether the lease that the client had asked for certainly lasted until the release
 // was answered, by every clock that the lock may go by. The lock may count a lease as up to a tenth
 // shorter than its TTL.
-func (rp *replay) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
+func (rp *denials) leased(h *Hold, g *keyspace.Grant, p *history.Pair) bool {
 	until := time.Duration(0)
 	ask := func(since time.Duration, lease history.Lease) {
 		end := Never

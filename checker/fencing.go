@@ -131,7 +131,7 @@ func (a instant) compare(b instant) int {
 // rankGrants ranks the bounds of all grants of a lock on one scale, and sorts the grants by their
 // earlier bound.
 func rankGrants(f *Case, byLock map[string][]fencedGrant) {
-	rp := f.replay()
+	rp := f.known()
 	for _, grants := range byLock {
 		bounds := make([][2]instant, len(grants))
 		var all []instant
@@ -159,7 +159,7 @@ func rankGrants(f *Case, byLock map[string][]fencedGrant) {
 // last grant that the acquire made before its reply, if one node grants the lock and the grant was seen.
 // Only grants that keep others out count, so a fence counter does not. Otherwise the bounds are the
 // acquire's invocation and completion.
-func (rp *replay) happened(g fencedGrant) [2]instant {
+func (rp *places) happened(g fencedGrant) [2]instant {
 	p := g.entry
 	var last *keyspace.Grant
 	for _, x := range rp.Of(p.Invoke.Index) {
@@ -180,7 +180,7 @@ func (rp *replay) happened(g fencedGrant) [2]instant {
 // invocations and completions can give the order, since no commands are on record or a grant needs several
 // nodes.
 func (given fences) unordered(f *Case) account.Fact {
-	rp := f.replay()
+	rp := f.known()
 	if rp.Claims.NodeQuorum() > 1 || !rp.Touched() {
 		return account.Fact{}
 	}
@@ -319,6 +319,6 @@ func regressFinding(f *Case, r regress) Finding {
 	finding.Account.Fact = account.Fact{
 		What: account.FenceNotGreater, Clients: finding.Clients, At: finding.To, Since: n.heardBy(g), Values: []int64{g.fence, n.fence},
 	}
-	finding.Commands, finding.Account.Broken = f.replay().counterLost(*n, *g)
+	finding.Commands, finding.Account.Broken = f.known().counterLost(*n, *g)
 	return finding
 }

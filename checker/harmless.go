@@ -17,11 +17,11 @@ import (
 
 // keepsNobodyOut reports whether the grant is a share in a count that every client may raise, or
 // stands in a record.
-func (rp *replay) keepsNobodyOut(g *keyspace.Grant) bool { return rp.isShared(g) || rp.isRecord(g) }
+func (rp *places) keepsNobodyOut(g *keyspace.Grant) bool { return rp.isShared(g) || rp.isRecord(g) }
 
 // keyKeepsNobodyOut reports whether grants stand in the key at the end of the trial, and none of
 // them keeps anybody out.
-func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
+func (rp *places) keyKeepsNobodyOut(node, key string) bool {
 	any := false
 	for _, g := range rp.Grants {
 		if g.Node == node && g.Key == key && g.End == nil && g.Over == nil {
@@ -60,7 +60,7 @@ func (rp *replay) keyKeepsNobodyOut(node, key string) bool {
 // the same grant.
 //
 // A place is a record too if each owner leaves its name there for ever: see ownerRecords.
-func (rp *replay) findRecords() map[keyspace.KeyPlace]bool {
+func (rp *places) findRecords() map[keyspace.KeyPlace]bool {
 	records := map[keyspace.KeyPlace]bool{}
 	if rp.Claims.KeyQuorum() > 1 {
 		return records
@@ -97,7 +97,7 @@ type use struct {
 }
 
 // use records how acquires used each place, and the grants that overwrote another client's.
-func (rp *replay) use() {
+func (rp *places) use() {
 	rp.uses, rp.intruders = map[keyspace.KeyPlace]*use{}, map[*keyspace.Grant]bool{}
 	for _, g := range rp.Grants {
 		u := rp.uses[g.KeyPlace()]
@@ -140,7 +140,7 @@ func robbed(g *keyspace.Grant) bool {
 //
 // A place counts as the lock itself if several clients were granted the lock there, and no grant
 // there was made while another client had a grant there.
-func (rp *replay) ownerRecords() map[keyspace.KeyPlace]bool {
+func (rp *places) ownerRecords() map[keyspace.KeyPlace]bool {
 	candidates := map[keyspace.KeyPlace]bool{}
 	for _, g := range rp.Grants {
 		if rp.passedOn(g) {
@@ -165,7 +165,7 @@ func (rp *replay) ownerRecords() map[keyspace.KeyPlace]bool {
 
 // passedOn reports whether the owner of the grant had released the lock when another
 // client's successful acquire overwrote the grant.
-func (rp *replay) passedOn(g *keyspace.Grant) bool {
+func (rp *places) passedOn(g *keyspace.Grant) bool {
 	if g.Over == nil || g.Over.Client == g.Client {
 		return false
 	}
@@ -177,7 +177,7 @@ func (rp *replay) passedOn(g *keyspace.Grant) bool {
 // releasedInVain reports whether the owner's release had no effect after the owner's grant was overwritten.
 // A release had no effect if the other grants of the same acquire on that node stayed. What the release
 // answered does not matter.
-func (rp *replay) releasedInVain(g *keyspace.Grant) bool {
+func (rp *places) releasedInVain(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
 		p := rp.Operation(c.Op)
 		return c.Client == g.Client && c.Node == g.Node && p.Invoke.F == history.FRelease && p.Invoke.Lock == g.Lock &&
@@ -187,12 +187,12 @@ func (rp *replay) releasedInVain(g *keyspace.Grant) bool {
 	})
 }
 
-func (rp *replay) isRecord(g *keyspace.Grant) bool { return rp.records()[g.KeyPlace()] }
+func (rp *places) isRecord(g *keyspace.Grant) bool { return rp.records[g.KeyPlace()] }
 
 // refusedElsewhere reports whether the attempt that made the grant met a holder's grant in another
 // place of the same node and did not end that grant. The other place must have been empty whenever
 // a grant was made in it.
-func (rp *replay) refusedElsewhere(g *keyspace.Grant) bool {
+func (rp *places) refusedElsewhere(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Contacts, func(m keyspace.Contact) bool {
 		return rp.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
 			ended := o.Over != nil && o.Over.Op == g.Op || o.End != nil && o.End.Cmd >= 0 && rp.Commands[o.End.Cmd].Op == g.Op
@@ -207,7 +207,7 @@ func (rp *replay) refusedElsewhere(g *keyspace.Grant) bool {
 //
 //   - An acquire succeeded although a count that keeps others out would have refused it: see besideEnough.
 //   - Acquires of several locks have shares in the count: see heldBeside.
-func (rp *replay) findShared() map[keyspace.KeyPlace]bool {
+func (rp *places) findShared() map[keyspace.KeyPlace]bool {
 	type share struct {
 		keyspace.KeyPlace
 		op int
@@ -229,7 +229,7 @@ func (rp *replay) findShared() map[keyspace.KeyPlace]bool {
 
 // heldBeside reports whether the acquire that made the share has a grant in another key. If a count
 // to which acquires of several locks add shares kept clients out, the locks would exclude each other.
-func (rp *replay) heldBeside(g *keyspace.Grant) bool {
+func (rp *places) heldBeside(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
 		return o.Key != g.Key && !o.Refused && !o.JoinedOthers
 	})
@@ -241,7 +241,7 @@ func (rp *replay) heldBeside(g *keyspace.Grant) bool {
 //   - The lock has several permits, and the count that the acquire raised is within the permits.
 //   - Other owners that attended to the lock had shares for all permits. Then the lock let in one owner too
 //     many.
-func (rp *replay) besideEnough(g *keyspace.Grant) bool {
+func (rp *places) besideEnough(g *keyspace.Grant) bool {
 	permits := evidence.Permits(rp.Claims)
 	if n, err := strconv.Atoi(g.Value); permits > 1 && err == nil && n <= permits {
 		return true
@@ -260,7 +260,7 @@ func (rp *replay) besideEnough(g *keyspace.Grant) bool {
 
 // ownOf returns the grants of the acquire op. It includes grants that keep nobody out only
 // if there are no others.
-func (rp *replay) ownOf(op int) []*keyspace.Grant {
+func (rp *places) ownOf(op int) []*keyspace.Grant {
 	all := rp.Of(op)
 	if own := slices.DeleteFunc(slices.Clone(all), rp.keepsNobodyOut); len(own) > 0 {
 		return own
@@ -269,7 +269,7 @@ func (rp *replay) ownOf(op int) []*keyspace.Grant {
 }
 
 // isShared reports whether the grant is a share in a count that keeps nobody out.
-func (rp *replay) isShared(g *keyspace.Grant) bool { return rp.shared()[g.KeyPlace()] }
+func (rp *places) isShared(g *keyspace.Grant) bool { return rp.shared[g.KeyPlace()] }
 
 // idleBeside reports whether the grant is a refused share, and the contact also met a granted share.
 // Then only the granted share kept others out.

@@ -22,7 +22,7 @@ type indistinctGrants struct {
 }
 
 // findIndistinct returns the grants that cannot be told apart.
-func (rp *replay) findIndistinct() *indistinctGrants {
+func (rp *places) findIndistinct() *indistinctGrants {
 	u := &indistinctGrants{spots: map[keyspace.KeyPlace]account.Fact{}, pools: map[string]account.Fact{}}
 	rp.severalInOne(u)
 	rp.takenOut(u)
@@ -50,7 +50,7 @@ func (u *indistinctGrants) because(f account.Fact) account.Fact {
 //
 // A command that merely overwrites another client's value, such as SET XX, drops the parts
 // that the other client had added. Such a command stays a replacement.
-func (rp *replay) severalInOne(u *indistinctGrants) {
+func (rp *places) severalInOne(u *indistinctGrants) {
 	for _, s := range rp.Strikes {
 		if s.Kind != keyspace.Replacement {
 			continue
@@ -71,7 +71,7 @@ func (rp *replay) severalInOne(u *indistinctGrants) {
 // carriesOn reports whether the strike's new value has all parts that the holder had added to the
 // old value, and other parts as well. It is also true if the command only sets some bits of the
 // value.
-func (rp *replay) carriesOn(s keyspace.Strike, g *keyspace.Grant) bool {
+func (rp *places) carriesOn(s keyspace.Strike, g *keyspace.Grant) bool {
 	if args := rp.Commands[s.Cmd].Args; len(args) > 0 && bitwise[strings.ToUpper(string(args[0]))] {
 		return true
 	}
@@ -149,7 +149,7 @@ var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
 //     excludes a queue that a client leaves when it is let in.
 //   - At least one acquire did not put its element in another key. If every acquire did, the other key has
 //     the grants, and they can be told apart.
-func (rp *replay) takenOut(u *indistinctGrants) {
+func (rp *places) takenOut(u *indistinctGrants) {
 	all := rp.takings()
 	if len(all) == 0 {
 		return
@@ -203,7 +203,7 @@ type taking struct {
 
 // takings returns one entry for each acquire and key, if the acquire's last change to the key took elements
 // out of it. The entries are in order of the log.
-func (rp *replay) takings() []*taking {
+func (rp *places) takings() []*taking {
 	type visit struct {
 		op  int
 		key string
@@ -251,7 +251,7 @@ func movedOut(k history.KeyChange) (what []string, took bool) {
 }
 
 // tookOwn reports whether an acquire of the same client had put the taken elements there.
-func (rp *replay) tookOwn(t *taking) bool {
+func (rp *places) tookOwn(t *taking) bool {
 	return slices.ContainsFunc(rp.Strikes, func(s keyspace.Strike) bool {
 		return s.Cmd == t.cmd && s.Key == t.key && s.Kind != keyspace.Prolonging && slices.ContainsFunc(s.On, func(g *keyspace.Grant) bool {
 			_, isAcquire := rp.Acquired(g.Op)
@@ -262,7 +262,7 @@ func (rp *replay) tookOwn(t *taking) bool {
 
 // standsElsewhere reports whether the acquire also wrote one of the taken elements to
 // another key.
-func (rp *replay) standsElsewhere(t *taking) bool {
+func (rp *places) standsElsewhere(t *taking) bool {
 	return slices.ContainsFunc(rp.Of(t.op), func(g *keyspace.Grant) bool {
 		return g.Key != t.key && slices.ContainsFunc(t.what, func(e string) bool {
 			place, _, _ := strings.Cut(g.Place, "#")
@@ -273,8 +273,8 @@ func (rp *replay) standsElsewhere(t *taking) bool {
 
 // indistinctCause returns the reason of a finding about a grant that cannot be told from others. The
 // reason is unclassified, unless the lease was over anyway: see leaseOver.
-func (rp *replay) indistinctCause(f Finding) ([]reason, bool) {
-	u := rp.indistinct()
+func (rp *endings) indistinctCause(f Finding) ([]reason, bool) {
+	u := rp.indistinct
 	if u.why.What == "" {
 		return nil, false
 	}
@@ -296,7 +296,7 @@ func (rp *replay) indistinctCause(f Finding) ([]reason, bool) {
 // the lock only when the first party's lease was certainly over: more than a lease after the first party
 // was told for the last time that it has the lock. No lock that does not renew its leases keeps anybody out
 // for longer.
-func (rp *replay) leaseOver(f Finding) (reason, bool) {
+func (rp *endings) leaseOver(f Finding) (reason, bool) {
 	if rp.Claims.Renews || rp.Claims.TTL <= 0 || len(f.Clients) != 2 {
 		return reason{}, false
 	}

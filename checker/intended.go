@@ -29,7 +29,7 @@ import (
 //     this place. Such a grant may be all that is left of the key.
 //   - The release did not lower a count in this place to a number above zero. Such a release gives back
 //     only its own share.
-func (rp *replay) rests(g *keyspace.Grant, at time.Duration) bool {
+func (rp *places) rests(g *keyspace.Grant, at time.Duration) bool {
 	pos, ok := rp.lastByRelease(g, at)
 	if !ok {
 		return false
@@ -63,7 +63,7 @@ func longer(g *keyspace.Grant, t *keyspace.Term) bool {
 // lastByRelease returns the place of the last command of the grant's release that ran by the given time and
 // changed the key without deleting it. ok is false if there is no such command, if the release did not
 // succeed, or if the release lowered a count to a number above zero.
-func (rp *replay) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
+func (rp *places) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, ok bool) {
 	release := g.Op
 	if h := rp.hold(g); h != nil && h.ToWhy == account.ByRelease {
 		release, _ = rp.Invocation(h.End)
@@ -99,7 +99,7 @@ func lowered(k history.KeyChange, place string) bool {
 
 // putBack reports whether the grant, which a release made, stands in a place that the same
 // release had emptied.
-func (rp *replay) putBack(g *keyspace.Grant) bool {
+func (rp *places) putBack(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Grants, func(o *keyspace.Grant) bool {
 		return o.Client == g.Client && o.Node == g.Node && o.Key == g.Key && o.Place == g.Place &&
 			o.End != nil && o.End.Cmd >= 0 && rp.Commands[o.End.Cmd].Op == g.Op
@@ -110,7 +110,7 @@ func (rp *replay) putBack(g *keyspace.Grant) bool {
 // none, or if g is the client's own. The returned grant is another grant of g's acquire, in another place of
 // the same key, which a successful acquire of the client overwrote. A client that takes over a key with
 // several places, such as a hash, may leave some places unchanged, and later remove the whole key as its own.
-func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
+func (rp *trial) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 	for _, part := range rp.Of(g.Op) {
 		if part.NodeKey() != g.NodeKey() || part.Place == g.Place || part.Over == nil || part.Over.Client != client || part.OverSeq > seq {
 			continue
@@ -124,9 +124,9 @@ func (rp *replay) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 
 // waitsFor reports whether the grant is the entry of a client that waited for the lock at
 // that time. An entry stands in a key that carries nothing but entries: see findWaiting.
-func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
+func (rp *places) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 	p, isAcquire := rp.Acquired(g.Op)
-	if !isAcquire || p.Done() == history.OK || !rp.waiting()[g.Key] {
+	if !isAcquire || p.Done() == history.OK || !rp.waiting[g.Key] {
 		return false
 	}
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
@@ -138,13 +138,13 @@ func (rp *replay) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 }
 
 // asks reports whether the client was alive and asked for the lock at t: see findAttempts.
-func (rp *replay) asks(o evidence.Owner, t time.Duration) bool {
-	return t < rp.CrashOf(o.Client) && slices.ContainsFunc(rp.attempts()[o], func(s evidence.Interval) bool { return s.From <= t && t <= s.To })
+func (rp *places) asks(o evidence.Owner, t time.Duration) bool {
+	return t < rp.CrashOf(o.Client) && slices.ContainsFunc(rp.attempts[o], func(s evidence.Interval) bool { return s.From <= t && t <= s.To })
 }
 
 // findAttempts returns the intervals in which an owner asked for the lock: an attempt was open, or the
 // attempt before had not succeeded, and the next one followed within the lease time.
-func (rp *replay) findAttempts() map[evidence.Owner][]evidence.Interval {
+func (rp *places) findAttempts() map[evidence.Owner][]evidence.Interval {
 	attempts := map[evidence.Owner][]evidence.Interval{}
 	refused := map[evidence.Owner]bool{} // the owner's last attempt did not succeed
 	for i := range rp.Pairing.All {
@@ -171,7 +171,7 @@ func (rp *replay) findAttempts() map[evidence.Owner][]evidence.Interval {
 //   - Only refused attempts left anything in it. Entries that another client removed while their acquire
 //     still waited do not count.
 //   - Each attempt that was refused there met another client's entry: see selfRefused.
-func (rp *replay) findWaiting() map[string]bool {
+func (rp *places) findWaiting() map[string]bool {
 	waiting := map[string]bool{}
 	barred, waited := map[string]bool{}, rp.waitedInVain()
 	for _, g := range rp.Grants {
@@ -191,13 +191,13 @@ func (rp *replay) findWaiting() map[string]bool {
 }
 
 // leftAtOnce reports whether the acquire of the grant ended the grant itself.
-func (rp *replay) leftAtOnce(g *keyspace.Grant) bool {
+func (rp *trial) leftAtOnce(g *keyspace.Grant) bool {
 	return g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
 }
 
 // selfRefused looks for refused attempts that met only grants of their own client. It returns the
 // keys of these grants.
-func (rp *replay) selfRefused() (keys []string) {
+func (rp *places) selfRefused() (keys []string) {
 	met := map[int][]keyspace.Contact{}
 	for _, m := range rp.Contacts {
 		op := rp.Commands[m.Cmd].Op

@@ -15,7 +15,7 @@ import (
 
 // gap returns how far the node's wall clock was ahead of the client's clock at that time. It also
 // returns the cause, which names the clock that was further from true time.
-func (rp *replay) gap(node string, client int, at time.Duration) (time.Duration, Cause) {
+func (rp *trial) gap(node string, client int, at time.Duration) (time.Duration, Cause) {
 	n, c := rp.NodeClocks[node].Ahead(at), rp.Clocks[client].Ahead(at)
 	if n.Abs() >= c.Abs() {
 		return n - c, ServerClock
@@ -25,7 +25,7 @@ func (rp *replay) gap(node string, client int, at time.Duration) (time.Duration,
 
 // bornShort explains a TTL that was shorter than the lease by as much as the node's wall
 // clock was ahead of the client's.
-func (rp *replay) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
+func (rp *endings) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, bool) {
 	lease := rp.Claims.TTL
 	life, longest := last.Fair.Lo-last.At.Lo, last.Fair.Hi-last.At.Lo
 	gap, cause := rp.gap(first.Node, last.Client, last.At.Lo)
@@ -39,7 +39,7 @@ func (rp *replay) bornShort(first *keyspace.Grant, last keyspace.Term) (reason, 
 
 // stillborn explains an acquire that succeeded but left no key: by the node's clock, the
 // expiry that it set had already passed.
-func (rp *replay) stillborn(op int) (reason, bool) {
+func (rp *endings) stillborn(op int) (reason, bool) {
 	pos := rp.lastOf(op)
 	if pos < 0 || len(rp.Of(op)) > 0 {
 		return reason{}, false
@@ -59,7 +59,7 @@ func (rp *replay) stillborn(op int) (reason, bool) {
 }
 
 // anyStillborn reports whether a client of the finding has an acquire that stillborn explains.
-func (rp *replay) anyStillborn(f Finding) bool {
+func (rp *endings) anyStillborn(f Finding) bool {
 	return slices.ContainsFunc(f.Clients, func(client int) bool {
 		op := rp.acquireIn(f, client)
 		if op < 0 {
@@ -70,19 +70,9 @@ func (rp *replay) anyStillborn(f Finding) bool {
 	})
 }
 
-func (rp *replay) findLastRan() map[int]int {
-	lastRan := map[int]int{}
-	for pos, c := range rp.Commands {
-		if last, known := lastRan[c.Op]; c.Exec > 0 && (!known || rp.Ran(last).Lo <= rp.Ran(pos).Lo) {
-			lastRan[c.Op] = pos
-		}
-	}
-	return lastRan
-}
-
 // lastOf returns the place of the operation's last command that ran; -1 if none ran.
-func (rp *replay) lastOf(op int) int {
-	if last, ran := rp.lastRan()[op]; ran {
+func (rp *trial) lastOf(op int) int {
+	if last, ran := rp.lastRan[op]; ran {
 		return last
 	}
 	return -1
@@ -90,7 +80,7 @@ func (rp *replay) lastOf(op int) int {
 
 // acquireIn returns the client's latest acquire that the finding is about; -1 if there is
 // none.
-func (rp *replay) acquireIn(f Finding, client int) int {
+func (rp *trial) acquireIn(f Finding, client int) int {
 	last := -1
 	for _, i := range f.Ops {
 		op, ok := rp.Invocation(i)
@@ -102,7 +92,7 @@ func (rp *replay) acquireIn(f Finding, client int) int {
 }
 
 // acquiresIn returns the acquires of the finding's first two clients in the order in which they ended.
-func (rp *replay) acquiresIn(f Finding) (first, second int, ok bool) {
+func (rp *trial) acquiresIn(f Finding) (first, second int, ok bool) {
 	first, second = rp.acquireIn(f, f.Clients[0]), rp.acquireIn(f, f.Clients[1])
 	if ok = first >= 0 && second >= 0; ok && rp.DoneAt(rp.Operation(first)) > rp.DoneAt(rp.Operation(second)) {
 		first, second = second, first
@@ -112,7 +102,7 @@ func (rp *replay) acquiresIn(f Finding) (first, second int, ok bool) {
 
 // explainAbsence explains a finding about a lock that never put a key on any node. It explains
 // nothing unless all keys were watched.
-func (rp *replay) explainAbsence(f Finding) (reason, bool) {
+func (rp *endings) explainAbsence(f Finding) (reason, bool) {
 	if len(rp.Holding(f.Lock)) > 0 || !rp.Evidence.Watched || len(rp.Unseen) > 0 || len(rp.Commands) == 0 && len(rp.Evidence.Keys) > 0 {
 		return reason{}, false
 	}
@@ -136,7 +126,7 @@ func (rp *replay) explainAbsence(f Finding) (reason, bool) {
 
 // explainKeyless returns the causes of a finding about two grants if one of them left no
 // key.
-func (rp *replay) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []reason {
+func (rp *endings) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []reason {
 	first, second, ok := rp.acquiresIn(f)
 	if !ok {
 		return nil
@@ -159,7 +149,7 @@ func (rp *replay) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) []
 // explainCrowd returns the causes of a finding about one owner more than there are permits: how the
 // grants of the other owners ended. If none of these grants had ended, the causes say why the owner was
 // let in while they stood.
-func (rp *replay) explainCrowd(f Finding) []reason {
+func (rp *endings) explainCrowd(f Finding) []reason {
 	b := rp.party(f, f.Clients[0])
 	var ended, beside []reason
 	for _, client := range f.Clients[1:] {
@@ -186,11 +176,11 @@ func (rp *replay) explainCrowd(f Finding) []reason {
 	return known(beside)
 }
 
-func (rp *replay) sentSomething(op int) bool { return op >= 0 && rp.lastOf(op) >= 0 }
+func (rp *trial) sentSomething(op int) bool { return op >= 0 && rp.lastOf(op) >= 0 }
 
 // restsOnNothing reports whether a successful acquire left no key for the known reason
 // that stillborn finds. No command can have ended such a grant.
-func (rp *replay) restsOnNothing(op int) bool {
+func (rp *endings) restsOnNothing(op int) bool {
 	_, ok := rp.stillborn(op)
 	return ok && rp.Operation(op).Done() == history.OK
 }

@@ -20,7 +20,7 @@ import (
 // If the sender had last read the value of an older grant, the cause is a race. Otherwise the lease
 // had really ended, a client's clock was wrong, or the first party's clock reading was old when it
 // arrived. If none of these is true, the cause is a race too.
-func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
+func (rp *endings) takenOver(first *keyspace.Grant, pos int) reason {
 	c := rp.Commands[pos]
 	at := rp.Ran(pos)
 	cmds := []int{first.Cmd, pos}
@@ -63,7 +63,7 @@ func (rp *replay) takenOver(first *keyspace.Grant, pos int) reason {
 // lookedAt finds the last command, up to place pos, with which the sender of the command at pos
 // read the key in the same operation on the same node. It returns the value read and the reading
 // command's place.
-func (rp *replay) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
+func (rp *endings) lookedAt(pos int, key string) (value string, cmd int, ok bool) {
 	if rp.Commands[pos].Op < 0 {
 		return "", -1, false
 	}
@@ -97,7 +97,7 @@ const termSlack = 2 * time.Millisecond
 // grant's node. The age counts from the owner's last renewal or, if the owner never renewed, from the
 // grant. The owner may have read the node's clock before it sent that command. Then the age by the clock
 // counts from this reading, if that makes the age greater.
-func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
+func (rp *ages) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since, by := g.At.Lo, g.Cmd
 	for _, t := range g.Terms() {
 		if t.Client == g.Client && t.At.Lo <= at && t.At.Lo > since {
@@ -119,7 +119,7 @@ func (rp *replay) aged(g *keyspace.Grant, at time.Duration) (really, byNode time
 // agedFor returns the ages of the grant as aged does, with one exception. The sender of the command at
 // place pos may have read the node's clock earlier, and judged by that reading. If the grant's age by the
 // clock was greater at the time of the reading, byNode is that age.
-func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really, byNode time.Duration) {
+func (rp *ages) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really, byNode time.Duration) {
 	really, byNode = rp.aged(g, at)
 	if read, ok := rp.readTime(pos, g.Node); ok {
 		_, then := rp.aged(g, read)
@@ -130,20 +130,20 @@ func (rp *replay) agedFor(g *keyspace.Grant, pos int, at time.Duration) (really,
 
 // lapsedByNode reports whether the grant's lease was over at that time by the wall clock of the
 // grant's node.
-func (rp *replay) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
+func (rp *ages) lapsedByNode(g *keyspace.Grant, at time.Duration) bool {
 	_, byNode := rp.aged(g, at)
 	return byNode >= rp.Claims.TTL-termSlack
 }
 
 // lapsedFor is like lapsedByNode, for the command at place pos: it takes the age from agedFor.
-func (rp *replay) lapsedFor(g *keyspace.Grant, pos int, at time.Duration) bool {
+func (rp *ages) lapsedFor(g *keyspace.Grant, pos int, at time.Duration) bool {
 	_, byNode := rp.agedFor(g, pos, at)
 	return byNode >= rp.Claims.TTL-termSlack
 }
 
 // tookOver explains a command that ended a grant whose lease had ended by its node's clock.
 // Grants lapse like this in locks that keep times in values.
-func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
+func (rp *endings) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 	at := rp.Ran(pos)
 	really, byNode := rp.agedFor(first, pos, at.Lo)
 	c, cmds := rp.Commands[pos], []int{first.Cmd, pos}
@@ -170,7 +170,7 @@ func (rp *replay) tookOver(first *keyspace.Grant, pos int) (reason, bool) {
 }
 
 // expiredUnder explains a key that expired while its owner believed that it held the lock.
-func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
+func (rp *endings) expiredUnder(first, second *keyspace.Grant) reason {
 	last := *first.Last()
 	cmds := []int{first.Cmd, last.Cmd}
 	granted := first.End.At.Hi
@@ -224,7 +224,7 @@ func (rp *replay) expiredUnder(first, second *keyspace.Grant) reason {
 //   - The clock changed after the owner had asked for the lock, and no later than the second grant.
 //   - At some instant after the key's end, and no later than the second grant, the changed clock showed a
 //     time before the deadline. By the unchanged clock, the deadline would have passed.
-func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
+func (rp *endings) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool {
 	owner := rp.Operation(g.Op)
 	deadline, asked := owner.Lease().Deadline, owner.Invoke.Time
 	if deadline == 0 || owner.Lease().Monotonic || !rp.Clocks[g.Client].SetIn(asked, granted) {
@@ -238,7 +238,7 @@ func (rp *replay) deadlineDelayed(g *keyspace.Grant, granted time.Duration) bool
 // ended, and the other party was granted the lock, before the end of the lease that the owner's operation
 // had asked for. It is false for a lock that renews, since such a lock may choose short TTLs. asked is the
 // time at which the operation began.
-func (rp *replay) shortened(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (asked time.Duration, short bool) {
+func (rp *endings) shortened(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (asked time.Duration, short bool) {
 	if rp.Claims.Renews || rp.Claims.TTL == 0 || last.Client != first.Client || last.Cmd < 0 || last.Moved != 0 || last.Most != 0 {
 		return 0, false
 	}
@@ -267,7 +267,7 @@ func ownLife(g *keyspace.Grant) (own *keyspace.Term) {
 }
 
 // renewalLost explains a key that expired because its node had lost a renewal of the key.
-func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
+func (rp *endings) renewalLost(first *keyspace.Grant, last keyspace.Term, granted time.Duration) (reason, bool) {
 	for i, t := range first.Terms() {
 		if i == first.TermCount()-1 {
 			break
@@ -288,7 +288,7 @@ func (rp *replay) renewalLost(first *keyspace.Grant, last keyspace.Term, granted
 }
 
 // event returns the entry with that index; false if there is none.
-func (rp *replay) event(index int) (history.Op, bool) {
+func (rp *trial) event(index int) (history.Op, bool) {
 	if at := rp.Pairing.Place(index); at >= 0 {
 		return rp.Ops[at], true
 	}
@@ -297,7 +297,7 @@ func (rp *replay) event(index int) (history.Op, bool) {
 
 // elsewhere explains a key that expired on one of two primaries. On the other primary, the grant had
 // not ended when the second party got its grant (at the time granted), or its end there was a loss.
-func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
+func (rp *endings) elsewhere(first *keyspace.Grant, granted time.Duration) (reason, bool) {
 	for l, p := range rp.onOtherPrimary(first, first.End.Seq, granted) {
 		last := l.Last()
 		return because(ServerLostKey, []int{first.Cmd, last.Cmd}, account.Fact{
@@ -311,17 +311,17 @@ func (rp *replay) elsewhere(first *keyspace.Grant, granted time.Duration) (reaso
 // foreclosed finds the owner's renewal that came too late only because the node's clock had jumped: without
 // the jump the key would still have existed. A command that put the owner's value in the key may also count
 // as a renewal.
-func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
+func (rp *renewals) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bool) {
 	if last.Moved >= 0 {
 		return 0, false
 	}
-	for _, pos := range rp.renewals() {
+	for _, pos := range rp.renewing {
 		c, at := rp.Commands[pos], rp.Ran(pos)
 		if c.Client == first.Client && first.WasOn(c.Node) && c.Ran() && at.Lo >= first.End.At.Lo && at.Hi < last.Fair.Lo && rp.renews(pos, first) {
 			return pos, true
 		}
 	}
-	for _, t := range rp.keyWrites()[keyWriter{first.Key, first.Client}] {
+	for _, t := range rp.keyWrites[keyWriter{first.Key, first.Client}] {
 		if t.node == first.Node && first.End.At.Lo <= t.at && t.at < last.Fair.Lo && rp.toKeep(t.op, first) {
 			return t.cmd, true
 		}
@@ -332,7 +332,7 @@ func (rp *replay) foreclosed(first *keyspace.Grant, last keyspace.Term) (int, bo
 // toKeep reports whether a write of the grant's owner, in the operation op, was to keep the grant alive: one of a
 // watchdog or an extension, or an acquire by the lock's holder whose own release then removed the key. An acquire
 // whose key ends in another way has begun a lease of its own.
-func (rp *replay) toKeep(op int, g *keyspace.Grant) bool {
+func (rp *renewals) toKeep(op int, g *keyspace.Grant) bool {
 	if op < 0 {
 		return true
 	}
@@ -353,7 +353,7 @@ func (rp *replay) toKeep(op int, g *keyspace.Grant) bool {
 // time since to the time end, and the freeze must begin before that end. A freeze is a window of the
 // nemesis on the client in which the client records and sends nothing. The window's fault must be
 // one that pauses clients, or one whose effect is not recorded.
-func (rp *replay) frozen(client int, since, end time.Duration) bool {
+func (rp *trial) frozen(client int, since, end time.Duration) bool {
 	for _, win := range rp.Windows {
 		if f := win.Invoke.Window; f != nil && f.Effect != "" && f.Effect != history.Paused {
 			continue

@@ -16,10 +16,7 @@ import (
 // copiedAsOf returns how up to date the copy of a grant is: the time of the last command that gave the key
 // the value that the copy has. A command that also gave the key the copy's TTL takes precedence. If there
 // is no such command, copiedAsOf returns the time at which the copy came.
-func (rp *replay) copiedAsOf(g *keyspace.Grant) time.Duration {
-	if asOf, known := rp.copies[g]; known {
-		return asOf
-	}
+func (rp *ages) copiedAsOf(g *keyspace.Grant) time.Duration {
 	asOf := g.Came
 	came := slices.IndexFunc(rp.Steps, func(s keyspace.Step) bool {
 		k := rp.Evidence.Keys[s.Change]
@@ -41,19 +38,18 @@ func (rp *replay) copiedAsOf(g *keyspace.Grant) time.Duration {
 			}
 		}
 	}
-	rp.copies[g] = asOf
 	return asOf
 }
 
 // putOffElsewhere explains a grant whose lease had ended on the node of the command at place pos but
 // not on another node that had the grant. On the other node, the owner had prolonged the lease, or
 // its turn in a queue had come after the split between the two nodes.
-func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool) {
+func (rp *endings) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool) {
 	at := rp.Ran(pos).Lo
 	runs := func(since time.Duration) bool { return since <= at && at-since < rp.Claims.TTL-termSlack }
 	if first.Copied {
-		asOf := rp.copiedAsOf(first)
-		for _, w := range rp.keyWrites()[keyWriter{first.Key, first.Client}] {
+		asOf := rp.copies[first]
+		for _, w := range rp.keyWrites[keyWriter{first.Key, first.Client}] {
 			if w.node == first.Node || w.at <= asOf || w.at > first.Came || !runs(w.at) || !rp.belongsTo(w, first) {
 				continue
 			}
@@ -79,7 +75,7 @@ func (rp *replay) putOffElsewhere(first *keyspace.Grant, pos int) (reason, bool)
 
 // onOtherPrimary yields the grants of the same acquire in the same place that stood, or were lost, at that
 // time on the other primary of a split brain that was open at seq.
-func (rp *replay) onOtherPrimary(g *keyspace.Grant, seq int, at time.Duration) iter.Seq2[*keyspace.Grant, *keyspace.SplitBrain] {
+func (rp *ages) onOtherPrimary(g *keyspace.Grant, seq int, at time.Duration) iter.Seq2[*keyspace.Grant, *keyspace.SplitBrain] {
 	return func(yield func(*keyspace.Grant, *keyspace.SplitBrain) bool) {
 		for _, l := range rp.Of(g.Op) {
 			p := rp.SplitBrainOf(g.Node, l.Node, seq)
@@ -93,7 +89,7 @@ func (rp *replay) onOtherPrimary(g *keyspace.Grant, seq int, at time.Duration) i
 
 // lostInPart reports whether the node that has the copy of a grant lost another grant of
 // the same acquire.
-func (rp *replay) lostInPart(g *keyspace.Grant) bool {
+func (rp *endings) lostInPart(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Of(g.Op), func(part *keyspace.Grant) bool {
 		return part.Node == g.Node && part.End != nil && part.End.How == keyspace.Lost
 	})
@@ -101,7 +97,7 @@ func (rp *replay) lostInPart(g *keyspace.Grant) bool {
 
 // askedAfter reports whether the grant's acquire sent a command to the grant's node after
 // that time.
-func (rp *replay) askedAfter(g *keyspace.Grant, at time.Duration) bool {
+func (rp *trial) askedAfter(g *keyspace.Grant, at time.Duration) bool {
 	return slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
 		return rp.Commands[pos].Node == g.Node && rp.Commands[pos].Sent > at
 	})
@@ -109,7 +105,7 @@ func (rp *replay) askedAfter(g *keyspace.Grant, at time.Duration) bool {
 
 // endSeq returns the Seq at which the grant ended or was overwritten, whichever came first.
 // If neither happened, it returns the Seq of the trial's end.
-func (rp *replay) endSeq(g *keyspace.Grant) int {
+func (rp *trial) endSeq(g *keyspace.Grant) int {
 	seq := rp.Last
 	if g.Over != nil {
 		seq = min(seq, g.OverSeq)

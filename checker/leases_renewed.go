@@ -16,24 +16,29 @@ type renewedLease struct {
 	node string
 }
 
-// renewalLog tells which lease each renewal is for. A renewal that names the value of a
-// lease is for that lease. Any other renewal is for its sender's latest lease on a key that
-// the renewal names.
-type renewalLog struct {
-	byLease map[renewedLease][]int // places of the renewals, in the order of the log
-	named   map[int]int            // by place of a renewal: the acquire whose value it names
+// renewals are the renewals of the trial, and the lease that each is for, unless an acquire or a release
+// sent it. A renewal that names the value of a lease is for that lease. Any other renewal is for its
+// sender's latest lease on a key that the renewal names.
+type renewals struct {
+	*places
+	renewing []int                  // the places of all renewals: see findRenewals
+	byLease  map[renewedLease][]int // places of the renewals, in the order of the log
+	named    map[int]int            // by place of a renewal: the acquire whose value it names
 	// first is the median time from a grant to its first renewal. next is the median time
 	// between two renewals of a lease. Both are 0 if the trial shows none.
 	first, next time.Duration
 }
 
-// renewalLog returns the log of all renewals except those that acquires and releases sent.
-func (rp *replay) renewalLog() *renewalLog {
-	if rp.renewed != nil {
-		return rp.renewed
-	}
-	log := &renewalLog{byLease: map[renewedLease][]int{}, named: map[int]int{}}
-	rp.renewed = log
+func renewalsOf(p *places) *renewals {
+	rp := &renewals{places: p, byLease: map[renewedLease][]int{}, named: map[int]int{}}
+	rp.renewing = rp.findRenewals()
+	rp.assign()
+	rp.first, rp.next = rp.pace()
+	return rp
+}
+
+// assign finds the lease of each renewal.
+func (rp *renewals) assign() {
 	byKey, byValue := map[senders][]*keyspace.Grant{}, map[senders][]*keyspace.Grant{}
 	for _, g := range rp.Grants {
 		byKey[senders{g.Client, g.Key}] = append(byKey[senders{g.Client, g.Key}], g)
@@ -41,21 +46,19 @@ func (rp *replay) renewalLog() *renewalLog {
 			byValue[senders{g.Client, g.Value}] = append(byValue[senders{g.Client, g.Value}], g)
 		}
 	}
-	for _, pos := range rp.renewals() {
+	for _, pos := range rp.renewing {
 		if c := rp.Commands[pos]; c.Op >= 0 && rp.Operation(c.Op).Invoke.F != history.FExtend {
 			continue
 		}
 		g := rp.latestNamed(pos, byValue)
 		if g != nil {
-			log.named[pos] = g.Op
+			rp.named[pos] = g.Op
 		} else if g = rp.latestNamed(pos, byKey); g == nil {
 			continue
 		}
 		of := renewedLease{g.Op, rp.Commands[pos].Node}
-		log.byLease[of] = append(log.byLease[of], pos)
+		rp.byLease[of] = append(rp.byLease[of], pos)
 	}
-	log.first, log.next = rp.renewalPace()
-	return log
 }
 
 // senders is a client together with a name in its commands: a key, or the value of a lease.
@@ -66,7 +69,7 @@ type senders struct {
 
 // latestNamed looks up the command's arguments among these grants. It returns the sender's
 // latest grant on a key that the command reaches; nil if there is none.
-func (rp *replay) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (latest *keyspace.Grant) {
+func (rp *renewals) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (latest *keyspace.Grant) {
 	c := rp.Commands[pos]
 	for _, arg := range c.Args[1:] {
 		for _, g := range slices.Backward(grants[senders{c.Client, string(arg)}]) {
@@ -82,27 +85,26 @@ func (rp *replay) latestNamed(pos int, grants map[senders][]*keyspace.Grant) (la
 }
 
 // ofAnother reports whether the renewal at place pos names a lease other than this grant's.
-func (rp *replay) ofAnother(pos int, g *keyspace.Grant) bool {
-	op, named := rp.renewalLog().named[pos]
+func (rp *renewals) ofAnother(pos int, g *keyspace.Grant) bool {
+	op, named := rp.named[pos]
 	return named && op != g.Op
 }
 
 // renewalWasDue reports whether the next renewal of the grant was due before that time, by
 // the median interval at which clients renewed in this trial. It returns false if the trial
 // shows no interval.
-func (rp *replay) renewalWasDue(g *keyspace.Grant, at time.Duration) bool {
-	log := rp.renewalLog()
-	last, usual := rp.grantSent(g), log.first
+func (rp *renewals) renewalWasDue(g *keyspace.Grant, at time.Duration) bool {
+	last, usual := rp.grantSent(g), rp.first
 	for _, sent := range rp.renewedAt(renewedLease{g.Op, g.Node}) {
 		if sent <= at {
-			last, usual = sent, log.next
+			last, usual = sent, rp.next
 		}
 	}
 	return usual > 0 && last+usual < at
 }
 
-// renewalPace returns the medians in the fields first and next of renewalLog.
-func (rp *replay) renewalPace() (first, next time.Duration) {
+// pace returns the medians that the fields first and next hold.
+func (rp *renewals) pace() (first, next time.Duration) {
 	var firsts, nexts []time.Duration
 	for _, g := range rp.Grants {
 		renewals := rp.renewedAt(renewedLease{g.Op, g.Node})
@@ -119,8 +121,8 @@ func (rp *replay) renewalPace() (first, next time.Duration) {
 
 // renewedAt returns the times at which the renewals of a lease were sent. It skips renewals
 // that were answered with an error: another follows at once, as EVAL follows NOSCRIPT.
-func (rp *replay) renewedAt(lease renewedLease) (sent []time.Duration) {
-	for _, pos := range rp.renewalLog().byLease[lease] {
+func (rp *renewals) renewedAt(lease renewedLease) (sent []time.Duration) {
+	for _, pos := range rp.byLease[lease] {
 		if c := rp.Commands[pos]; !c.Failed() {
 			sent = append(sent, c.Sent)
 		}
@@ -136,10 +138,10 @@ func median(of []time.Duration) time.Duration {
 	return of[(len(of)-1)/2]
 }
 
-func (rp *replay) grantSent(g *keyspace.Grant) time.Duration { return rp.sentAt(g.Cmd, g.At) }
+func (rp *trial) grantSent(g *keyspace.Grant) time.Duration { return rp.sentAt(g.Cmd, g.At) }
 
 // sentAt returns when the command at place pos was sent; the earliest time that when allows if pos is -1.
-func (rp *replay) sentAt(pos int, when keyspace.When) time.Duration {
+func (rp *trial) sentAt(pos int, when keyspace.When) time.Duration {
 	if pos < 0 {
 		return when.Lo
 	}
@@ -150,8 +152,8 @@ func (rp *replay) sentAt(pos int, when keyspace.When) time.Duration {
 // renewing other leases, which it had already released. There must be at least as many of these leases as
 // the owner ever renewed at the same time. places are the places of their renewals. ok is false if the log
 // does not show this.
-func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
-	all := rp.renewalLog().byLease
+func (rp *renewals) renewedInstead(g *keyspace.Grant, due time.Duration) (why account.Fact, places []int, ok bool) {
+	all := rp.byLease
 	if len(all[renewedLease{g.Op, g.Node}]) > 0 {
 		return account.Fact{}, nil, false
 	}
@@ -183,7 +185,7 @@ func (rp *replay) renewedInstead(g *keyspace.Grant, due time.Duration) (why acco
 }
 
 // releasedBefore reports whether a release ended the hold of this acquire before that time.
-func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
+func (rp *trial) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 	if acquire.Complete == nil {
 		return false
 	}
@@ -193,13 +195,13 @@ func (rp *replay) releasedBefore(acquire *history.Pair, at time.Duration) bool {
 
 // mostRenewed returns the greatest number of leases on a node that the client renewed at the same
 // time. A lease counts from its first renewal to its last.
-func (rp *replay) mostRenewed(client int, node string) int {
+func (rp *renewals) mostRenewed(client int, node string) int {
 	type change struct {
 		at time.Duration
 		by int
 	}
 	var changes []change
-	for of, renewals := range rp.renewalLog().byLease {
+	for of, renewals := range rp.byLease {
 		if of.node == node && rp.Commands[renewals[0]].Client == client {
 			changes = append(changes, change{rp.Commands[renewals[0]].Sent, 1}, change{rp.Commands[renewals[len(renewals)-1]].Sent, -1})
 		}
@@ -218,21 +220,21 @@ func (rp *replay) mostRenewed(client int, node string) int {
 // which the grant's owner changed the grant's key for this grant; 0 if it never did. The owner's
 // releases and other acquires do not count. The change may be in another place of the key: a
 // watchdog may write the time of its renewals there.
-func (rp *replay) lastWriteAt(g *keyspace.Grant, before time.Duration) time.Duration {
+func (rp *ages) lastWriteAt(g *keyspace.Grant, before time.Duration) time.Duration {
 	last, _ := rp.lastWrite(g, before)
 	return last.at
 }
 
 // lastWrite returns the change whose time lastWriteAt returns.
-func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWrite, found bool) {
+func (rp *ages) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWrite, found bool) {
 	if g.End != nil {
 		before = min(before, g.End.At.Lo-1)
 	}
-	for _, t := range rp.keyWrites()[keyWriter{g.Key, g.Client}] {
+	for _, t := range rp.keyWrites[keyWriter{g.Key, g.Client}] {
 		if t.at > before {
 			break
 		}
-		if t.lost > before && (t.node == g.Node || g.Copied && t.at <= rp.copiedAsOf(g)) && t.at >= g.At.Lo && rp.belongsTo(t, g) {
+		if t.lost > before && (t.node == g.Node || g.Copied && t.at <= rp.copies[g]) && t.at >= g.At.Lo && rp.belongsTo(t, g) {
 			last, found = *t, true
 		}
 	}
@@ -241,7 +243,7 @@ func (rp *replay) lastWrite(g *keyspace.Grant, before time.Duration) (last keyWr
 
 // belongsTo reports whether a change by the grant's owner belongs to the grant: it came from
 // the grant's acquire, from an extension, or from no operation.
-func (rp *replay) belongsTo(w *keyWrite, g *keyspace.Grant) bool {
+func (rp *ages) belongsTo(w *keyWrite, g *keyspace.Grant) bool {
 	return w.op < 0 || w.op == g.Op || rp.Operation(w.op).Invoke.F == history.FExtend
 }
 
@@ -262,7 +264,7 @@ type keyWrite struct {
 }
 
 // findKeyWrites returns, in order, the changes of each key by each client.
-func (rp *replay) findKeyWrites() map[keyWriter][]*keyWrite {
+func (rp *ages) findKeyWrites() map[keyWriter][]*keyWrite {
 	writes := map[keyWriter][]*keyWrite{}
 	onNode := map[[2]string][]*keyWrite{} // by node and key
 	for _, s := range rp.Steps {
@@ -289,8 +291,8 @@ func (rp *replay) findKeyWrites() map[keyWriter][]*keyWrite {
 
 // prolongedInVain explains a grant whose lease is over at that time only because the node lost, in a restart, the
 // command with which the owner had prolonged it.
-func (rp *replay) prolongedInVain(g *keyspace.Grant, at time.Duration) (reason, bool) {
-	for _, w := range slices.Backward(rp.keyWrites()[keyWriter{g.Key, g.Client}]) {
+func (rp *endings) prolongedInVain(g *keyspace.Grant, at time.Duration) (reason, bool) {
+	for _, w := range slices.Backward(rp.keyWrites[keyWriter{g.Key, g.Client}]) {
 		if w.node == g.Node && g.At.Lo <= w.at && w.lost <= at && at-w.at < rp.Claims.TTL-termSlack && rp.belongsTo(w, g) {
 			return because(ServerLostKey, []int{g.Cmd, w.cmd}, account.Fact{
 				What: account.ExtensionLost, Nodes: []string{g.Node}, Clients: []int{g.Client}, Command: rp.call(w.cmd),
@@ -311,7 +313,7 @@ func (rp *replay) prolongedInVain(g *keyspace.Grant, at time.Duration) (reason, 
 //
 // gaveFirst returns false if the recipe claims no lease time or no recovery time, since such a lock may
 // rely on keys without a TTL.
-func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
+func (rp *ages) gaveFirst(g *keyspace.Grant, pos int) bool {
 	p, isAcquire := rp.Acquired(g.Op)
 	if !isAcquire || rp.Claims.TTL <= 0 || rp.Claims.Recovery <= 0 {
 		return false
@@ -325,7 +327,7 @@ func (rp *replay) gaveFirst(g *keyspace.Grant, pos int) bool {
 			return false
 		}
 		asked := p.Invoke.Time
-		for _, w := range rp.keyWrites()[keyWriter{g.Key, g.Client}] {
+		for _, w := range rp.keyWrites[keyWriter{g.Key, g.Client}] {
 			if w.node == g.Node && w.op != g.Op && g.At.Lo < w.at && w.at < min(t.Fair.Hi, rp.grantedUntil(g)) && rp.belongsTo(w, g) {
 				asked = max(asked, w.at)
 			}

@@ -27,7 +27,7 @@ type leftover struct {
 }
 
 // leftovers combines the last post-mortems of all nodes.
-func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) leftover {
+func (rp *blockages) leftovers(lock string, start time.Duration, waiting []int) leftover {
 	last := rp.postMortems(start)
 	stuck, atAnyPace := 0, true
 	var found leftover
@@ -53,7 +53,7 @@ func (rp *replay) leftovers(lock string, start time.Duration, waiting []int) lef
 }
 
 // postMortems returns the last post-mortem of each node at or after the time start.
-func (rp *replay) postMortems(start time.Duration) map[string]history.Op {
+func (rp *blockages) postMortems(start time.Duration) map[string]history.Op {
 	last := map[string]history.Op{}
 	for _, op := range rp.Ops {
 		if op.Event(history.FKeys) && op.Time >= start {
@@ -65,7 +65,7 @@ func (rp *replay) postMortems(start time.Duration) map[string]history.Op {
 
 // reached reports whether a command of these clients' acquires reached the node at or after the
 // time start. If none did, a key on the node cannot have kept these clients out.
-func (rp *replay) reached(node string, clients []int, start time.Duration) bool {
+func (rp *blockages) reached(node string, clients []int, start time.Duration) bool {
 	return slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
 		_, isAcquire := rp.Acquired(c.Op)
 		return isAcquire && c.Node == node && (c.Exec > 0 || c.Replied > 0) && max(c.Sent, c.Arrived) >= start && slices.Contains(clients, c.Client)
@@ -73,7 +73,7 @@ func (rp *replay) reached(node string, clients []int, start time.Duration) bool 
 }
 
 // leftOn judges the post-mortem of one node for the waiting clients.
-func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waiting []int) leftover {
+func (rp *blockages) leftOn(op history.Op, lock string, start time.Duration, waiting []int) leftover {
 	if !rp.reached(op.Node, waiting, start) {
 		return leftover{at: op.Time}
 	}
@@ -137,7 +137,7 @@ func (rp *replay) leftOn(op history.Op, lock string, start time.Duration, waitin
 // standing returns the grant that represents the key: the earliest grant that no client
 // will give back any more, or else the latest grant. It returns nil if no grant can keep
 // anybody out.
-func (rp *replay) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
+func (rp *blockages) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
 	for _, g := range rp.Grants {
 		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || rp.keepsNobodyOut(g) {
 			continue
@@ -152,7 +152,7 @@ func (rp *replay) standing(node, key string, now time.Duration) (on *keyspace.Gr
 
 // leftAtAnyPace reports whether the grant was left behind for a reason other than a
 // timeout: its owner crashed, or its owner was granted the lock and got every reply.
-func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
+func (rp *blockages) leftAtAnyPace(l *keyspace.Grant) bool {
 	if l == nil {
 		return false
 	}
@@ -172,7 +172,7 @@ func (rp *replay) leftAtAnyPace(l *keyspace.Grant) bool {
 
 // gaveUp reports whether an operation of the client on the lock has an unknown outcome, or sent a
 // command that got no reply, even if the lock reported an outcome.
-func (rp *replay) gaveUp(client int, lock string) bool {
+func (rp *trial) gaveUp(client int, lock string) bool {
 	return slices.ContainsFunc(rp.Pairing.All, func(p history.Pair) bool {
 		return p.Invoke.Process != history.Nemesis && p.Invoke.Client == client && p.Invoke.Lock == lock &&
 			p.Complete != nil && (p.Complete.Type == history.Info || rp.unanswered[p.Invoke.Index])
@@ -187,7 +187,7 @@ const endless = 4
 // hangingOn reports whether the grant's owner hangs in its work for ever while its process keeps
 // renewing the grant: the last renewal came at least four lease times (the constant endless) after
 // the hang began, and the grant still keeps others out at the time now. last is the last renewal.
-func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite, hanging bool) {
+func (rp *blockages) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite, hanging bool) {
 	if l == nil {
 		return last, false
 	}
@@ -210,7 +210,7 @@ func (rp *replay) hangingOn(l *keyspace.Grant, now time.Duration) (last keyWrite
 // lastUnowned returns the last renewal, at or after the time start, by a client that was not
 // responsible for the grant, if this renewal still keeps the key alive at the time now. It returns
 // nil if there were fewer than two such renewals: a single one does not show that the renewals go on.
-func (rp *replay) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
+func (rp *blockages) lastUnowned(l *keyspace.Grant, start, now time.Duration) *keyspace.Term {
 	if l == nil {
 		return nil
 	}

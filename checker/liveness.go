@@ -50,7 +50,7 @@ func liveness(_ context.Context, f *Case) Verdict {
 	if f.Claims.TTL <= 0 {
 		return notApplicable(account.Fact{What: account.NoLease})
 	}
-	rp := f.replay()
+	rp := &blockages{orphanage{f.known()}}
 	findings := rp.orphans()
 	stuck, doubt := rp.afterHealing(findings)
 	all := len(findings) + len(stuck)
@@ -74,6 +74,9 @@ func liveness(_ context.Context, f *Case) Verdict {
 	}
 	return Verdict{Result: Held}
 }
+
+// blockages finds the clients that got in late, or never.
+type blockages struct{ orphanage }
 
 // listed returns up to maxFindings of the findings, in order of From. It leaves out the latest findings
 // about orphans first: a client that never got in matters more. It reorders orphans.
@@ -99,7 +102,7 @@ type wait struct {
 
 // afterHealing judges the liveness phase. If a client got in late, and one of the findings in orphans
 // covers its wait, the orphan explains the wait.
-func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt account.Fact) {
+func (rp *blockages) afterHealing(orphans []Finding) (findings []Finding, doubt account.Fact) {
 	if op, broke := brokeDown(rp.Ops); broke {
 		return nil, account.Fact{What: account.EndedByCode, At: op.Time, Text: op.F}
 	}
@@ -143,7 +146,7 @@ func (rp *replay) afterHealing(orphans []Finding) (findings []Finding, doubt acc
 }
 
 // healedAt returns the time at which the last fault was healed; false if the run ended before.
-func (rp *replay) healedAt() (time.Duration, bool) {
+func (rp *blockages) healedAt() (time.Duration, bool) {
 	for _, op := range slices.Backward(rp.Ops) {
 		if op.Event(history.FHealed) {
 			return op.Time, true
@@ -154,7 +157,7 @@ func (rp *replay) healedAt() (time.Duration, bool) {
 
 // lastArrival returns the latest arrival of a command from a client after the client's time in since; 0 if there
 // is none.
-func (rp *replay) lastArrival(since map[int]time.Duration) (last time.Duration) {
+func (rp *blockages) lastArrival(since map[int]time.Duration) (last time.Duration) {
 	for _, c := range rp.Commands {
 		if at, ok := since[c.Client]; ok && c.Arrived > at {
 			last = max(last, keyspace.Clip(c.Arrived))
@@ -166,7 +169,7 @@ func (rp *replay) lastArrival(since map[int]time.Duration) (last time.Duration) 
 // margin returns the time that one turn of every client takes. This is the number of clients times
 // the sum of three times in the history: the longest hold that a release ended, the longest gap
 // between two attempts, and the longest round trip after the healing.
-func (rp *replay) margin(healed time.Duration) time.Duration {
+func (rp *blockages) margin(healed time.Duration) time.Duration {
 	var hold, retry, trip time.Duration
 	clients := map[int]bool{}
 	for _, h := range rp.Holds {
@@ -200,7 +203,7 @@ func (rp *replay) margin(healed time.Duration) time.Duration {
 
 // waits lists the waits of living clients after the healing. All attempts of one client at
 // one lock form one wait, even if their modes differ.
-func (rp *replay) waits(healed time.Duration) []wait {
+func (rp *blockages) waits(healed time.Duration) []wait {
 	byWho := map[evidence.Owner]*wait{}
 	var order []evidence.Owner
 	for _, op := range rp.Ops {
@@ -235,7 +238,7 @@ func (rp *replay) waits(healed time.Duration) []wait {
 // crossSlot returns, for each waiting client, its last command that a Cluster refused
 // because the command's keys are in different slots. ok is false if any attempt was not
 // refused like this.
-func (rp *replay) crossSlot(waits []wait) (cmds []int, ok bool) {
+func (rp *blockages) crossSlot(waits []wait) (cmds []int, ok bool) {
 	refused := map[int]int{} // by operation: the refused command
 	for pos, c := range rp.Commands {
 		if strings.HasPrefix(string(c.Reply), crossSlot+" ") {
@@ -261,7 +264,7 @@ type round struct {
 
 // wentRound reports whether the lock was granted to other clients during the time in which all
 // clients in waits waited. It returns false if this time ends before bound.
-func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
+func (rp *blockages) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {
 		from, until = max(from, x.from), min(until, x.until)
@@ -287,7 +290,7 @@ func (rp *replay) wentRound(waits []wait, bound time.Duration) (r round, ok bool
 }
 
 // stuck explains from the post-mortem why clients never got a lock.
-func (rp *replay) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt account.Fact) {
+func (rp *blockages) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt account.Fact) {
 	var waiting []int
 	for _, x := range waits {
 		waiting = append(waiting, x.client)

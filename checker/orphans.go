@@ -10,6 +10,9 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
+// orphanage finds the keys that nobody attends to.
+type orphanage struct{ *premises }
+
 // orphan describes how the keys of one abandoned operation kept others out for one cause.
 type orphan struct {
 	op int
@@ -41,7 +44,7 @@ type orphan struct {
 //
 // An orphan does not count if its own client deleted it in the end, or if another client's release or a
 // node's loss of data removed it before it could expire.
-func (rp *replay) orphans() []Finding {
+func (rp *orphanage) orphans() []Finding {
 	byOp := map[int][]keyspace.Contact{}
 	var ops []int
 	for _, m := range rp.Contacts {
@@ -97,14 +100,14 @@ func (rp *replay) orphans() []Finding {
 // for that end. A place in a queue may be kept for longer than a lease, since a client may have to wait that
 // long: it is enough that others removed it. With a quorum above 1, takenInTime returns false: other keys
 // of the lock may still be there.
-func (rp *replay) takenInTime(o *orphan) bool {
+func (rp *orphanage) takenInTime(o *orphan) bool {
 	until, ended := o.end()
 	return rp.Quorum() <= 1 && ended == account.WasTakenOver && (until-o.since < rp.Claims.Recovery || rp.onlyQueued(o.grants))
 }
 
 // onlyQueued reports whether all these grants are places in queues.
-func (rp *replay) onlyQueued(grants []*keyspace.Grant) bool {
-	return !slices.ContainsFunc(grants, func(g *keyspace.Grant) bool { return !rp.isPassage(g) && !rp.waiting()[g.Key] })
+func (rp *places) onlyQueued(grants []*keyspace.Grant) bool {
+	return !slices.ContainsFunc(grants, func(g *keyspace.Grant) bool { return !rp.isPassage(g) && !rp.waiting[g.Key] })
 }
 
 // blocker is one orphan that an attempt met.
@@ -116,7 +119,7 @@ type blocker struct {
 
 // keptOutBy lists the orphans that kept the attempt out. The list is empty if the attempt
 // was let in, or if anything other than orphans kept it out.
-func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
+func (rp *orphanage) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	p := rp.Operation(op)
 	if p.Done() == history.Info && rp.unanswered[op] {
 		return nil // the attempt may have failed because of a missing reply
@@ -152,7 +155,7 @@ func (rp *replay) keptOutBy(op int, met []keyspace.Contact) []blocker {
 
 // orphansIn lists the orphans that an acquire met in one key. The list is empty if
 // something else in the key may have kept the acquire out.
-func (rp *replay) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
+func (rp *orphanage) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 	for _, g := range m.On {
 		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || rp.keepsNobodyOut(g) || idleBeside(g, m) || rp.lapsedBeside(g, m, p) {
 			continue
@@ -169,7 +172,7 @@ func (rp *replay) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker
 
 // lapsedBeside reports whether the grant had lapsed by its node's clock, while another place of the key
 // had a grant that had not lapsed and whose mode excludes the acquire's.
-func (rp *replay) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pair) bool {
+func (rp *orphanage) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pair) bool {
 	return g.Place != "" && rp.lapsedByNode(g, m.At.Lo) && slices.ContainsFunc(m.On, func(other *keyspace.Grant) bool {
 		return other.Place != g.Place && !compatible(other.Mode, p.Invoke.Mode) && !rp.lapsedByNode(other, m.At.Lo)
 	})
@@ -177,7 +180,7 @@ func (rp *replay) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history
 
 // countUnits counts the nodes to which clients sent commands. For a quorum of keys, it
 // counts the keys that ever carried a grant.
-func (rp *replay) countUnits() int {
+func (rp *trial) countUnits() int {
 	units := map[keyspace.NodeKey]bool{}
 	if rp.Claims.KeyQuorum() > 1 {
 		for _, g := range rp.Grants {
@@ -195,7 +198,7 @@ func (rp *replay) countUnits() int {
 // or the owner's acquire was still open when the key expired. A grant is no orphan if a release left
 // it in place on purpose, if it was handed to a client that took it up, if its key was due to expire,
 // or if it is the entry of a waiting client.
-func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
+func (rp *orphanage) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 	if _, isAcquire := rp.Acquired(l.Op); !isAcquire && l.Over != nil && l.Over.Rested {
 		return false // a release left the value to let the next client in
 	}
@@ -216,7 +219,7 @@ func (rp *replay) orphanAt(l *keyspace.Grant, m keyspace.Contact) bool {
 
 // pickedUp reports whether the grant was handed to a client that asked for the lock before the
 // grant ended, and that then believed that it held the lock.
-func (rp *replay) pickedUp(g *keyspace.Grant) bool {
+func (rp *places) pickedUp(g *keyspace.Grant) bool {
 	if !g.Handed {
 		return false
 	}
@@ -235,7 +238,7 @@ func (rp *replay) pickedUp(g *keyspace.Grant) bool {
 
 // cared reports whether the owner attended to its grant at that time: the owner was alive, and was
 // acquiring the lock, believed that it held the lock, or was releasing the lock.
-func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
+func (rp *trial) cared(l *keyspace.Grant, at keyspace.When) bool {
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
 		if rp.Attends(l.Client, l.Lock, t) || rp.openAt(l.Op, t) && t < rp.CrashOf(l.Client) {
 			return true
@@ -248,7 +251,7 @@ func (rp *replay) cared(l *keyspace.Grant, at keyspace.When) bool {
 // grant that did not end counts only if it has a TTL, or if the lock judges by clients' clocks. A
 // takeover counts only if the attempt op was not granted the lock: otherwise this attempt may itself
 // have taken over the grant.
-func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
+func (rp *orphanage) outlasted(g *keyspace.Grant, op int) bool {
 	granted := rp.Operation(op).Done() == history.OK
 	switch {
 	case g.Over != nil && g.Over.Client != g.Client:
@@ -271,7 +274,7 @@ func (rp *replay) outlasted(g *keyspace.Grant, op int) bool {
 	return false
 }
 
-func (o *orphan) add(rp *replay, op int, b blocker) {
+func (o *orphan) add(rp *orphanage, op int, b blocker) {
 	o.last = b.contact
 	client := rp.Operation(op).Invoke.Client
 	if !slices.Contains(o.kept, client) {
@@ -289,13 +292,13 @@ func (o *orphan) add(rp *replay, op int, b blocker) {
 
 // entersAnew reports whether the command at place pos put a value on the key that was not
 // there before.
-func (rp *replay) entersAnew(pos int, key string) bool {
+func (rp *trial) entersAnew(pos int, key string) bool {
 	return slices.ContainsFunc(rp.made[pos], func(g *keyspace.Grant) bool {
 		return g.Key == key && !g.Refused && !g.Rested
 	})
 }
 
-func (rp *replay) orphaned(o *orphan) Finding {
+func (rp *orphanage) orphaned(o *orphan) Finding {
 	l := o.grants[0]
 	until, ended := o.end()
 	slices.Sort(o.kept)
@@ -342,7 +345,7 @@ func (o *orphan) end() (until time.Duration, ended account.Ending) {
 }
 
 // abandoned returns the reason why the grant's owner no longer attends to it.
-func (rp *replay) abandoned(l *keyspace.Grant) account.Fact {
+func (rp *orphanage) abandoned(l *keyspace.Grant) account.Fact {
 	p, isAcquire := rp.Acquired(l.Op)
 	fact := account.Fact{What: account.SetBy, Clients: []int{l.Client}, Command: rp.call(l.Cmd), At: l.At.Lo, Key: l.Key, Nodes: []string{l.Node}}
 	crash, crashed := rp.Crashes[l.Client]

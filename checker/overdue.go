@@ -13,7 +13,7 @@ import (
 // the recipe's claims, the grant should have ended. A reason without a cause means that it is not overdue.
 
 // whyOverdue returns the reason why the grant, which kept the client out at the contact, was overdue.
-func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) reason {
+func (rp *orphanage) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) reason {
 	if rp.Claims.ClientClock {
 		return rp.staleTime(l, m.At.Lo, client)
 	}
@@ -43,7 +43,7 @@ func (rp *replay) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client int) 
 
 // whyLeftOverdue returns the reason why a key that the post-mortem op found is overdue. l is the grant
 // that the key carries; nil if unknown.
-func (rp *replay) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.KeyState) reason {
+func (rp *orphanage) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.KeyState) reason {
 	claimed := rp.Claims.Recovery
 	over := k.TTL > claimed+claimed/10
 	if l != nil {
@@ -78,7 +78,7 @@ func givenBy(l *keyspace.Grant, t *keyspace.Term) (given time.Duration) {
 }
 
 // prolongedByClock returns the reason that the node's clock was set back, so that the key lived longer.
-func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) reason {
+func (rp *orphanage) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) reason {
 	until := t.Fair.Mid()
 	if !t.Mortal {
 		until = max(t.At.Lo, rp.lastWriteAt(l, Never)) + rp.Claims.Recovery
@@ -89,7 +89,7 @@ func (rp *replay) prolongedByClock(l *keyspace.Grant, t *keyspace.Term) reason {
 // keptByClock reports whether a grant outlived the claimed recovery time only because its
 // node's clock jumped. This concerns locks that keep times of the node's clock in values:
 // they ask the node for the time, and none of their keys ever had a TTL.
-func (rp *replay) keptByClock(l *keyspace.Grant, now time.Duration) bool {
+func (rp *ages) keptByClock(l *keyspace.Grant, now time.Duration) bool {
 	claimed := rp.Claims.Recovery
 	really, byNode := rp.aged(l, now)
 	if claimed == 0 || really <= claimed || byNode > claimed+claimed/10 || !keyspace.AsksTime(rp.Commands) {
@@ -102,7 +102,7 @@ func (rp *replay) keptByClock(l *keyspace.Grant, now time.Duration) bool {
 
 // outlived reports whether a term has lasted longer than Claims.Recovery by more than a
 // tenth, and returns Claims.Recovery. If Recovery is 0, there is no limit.
-func (rp *replay) outlived(t *keyspace.Term, now time.Duration) (claimed time.Duration, over bool) {
+func (rp *ages) outlived(t *keyspace.Term, now time.Duration) (claimed time.Duration, over bool) {
 	claimed = rp.Claims.Recovery
 	return claimed, claimed > 0 && now > t.At.Hi+claimed+claimed/10
 }
@@ -111,7 +111,7 @@ func (rp *replay) outlived(t *keyspace.Term, now time.Duration) (claimed time.Du
 // of the owner's clock, and other clients compare this time with their own clocks. If no
 // clock was wrong, the grant is not overdue: a client that met the grant late may have lost a
 // race to take it over.
-func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) reason {
+func (rp *orphanage) staleTime(l *keyspace.Grant, now time.Duration, client int) reason {
 	claimed := max(rp.Claims.Recovery, rp.Claims.TTL)
 	late := now - l.At.Hi - claimed - claimed/10
 	if ahead, _, ok := rp.clockAhead(l, []int{client}, now); ok && 0 < late && late <= ahead {
@@ -123,7 +123,7 @@ func (rp *replay) staleTime(l *keyspace.Grant, now time.Duration, client int) re
 // clockAhead compares the owner's clock, when the owner read it, with the waiting clients'
 // clocks now. It returns the greatest lead of the owner's clock, and the client whose clock
 // is behind by that lead. ok is false if the owner's clock does not lead.
-func (rp *replay) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
+func (rp *ages) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration) (ahead time.Duration, client int, ok bool) {
 	if l == nil {
 		return 0, 0, false
 	}
@@ -142,7 +142,7 @@ func (rp *replay) clockAhead(l *keyspace.Grant, waiting []int, now time.Duration
 // prolonged returns the last renewal before the contact by a client that was not
 // responsible for the grant. It returns nil if the key would have existed even without such
 // renewals.
-func (rp *replay) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
+func (rp *ages) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term {
 	var last *keyspace.Term
 	for i := l.TermCount() - 1; i > 0; i-- {
 		t, before := l.Term(i), l.Term(i-1)
@@ -168,7 +168,7 @@ func (rp *replay) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Ter
 //   - The command put a grant on the key.
 //   - The client was acquiring the lock again.
 //   - Readers share the key, and the client is a reader that never learnt whether it was let in.
-func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
+func (rp *ages) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 	if t.Cmd < 0 || t.Cmd != l.Cmd && rp.enters(t.Cmd, l.Key) {
 		return false
 	}
@@ -184,6 +184,6 @@ func (rp *replay) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 
 // enters reports whether the command at place pos put a grant on the key, for its own
 // client or for another client. A share whose acquire was refused (Grant.Refused) does not count.
-func (rp *replay) enters(pos int, key string) bool {
+func (rp *trial) enters(pos int, key string) bool {
 	return slices.ContainsFunc(rp.made[pos], func(g *keyspace.Grant) bool { return g.Key == key && !g.Refused })
 }

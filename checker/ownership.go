@@ -23,12 +23,12 @@ import (
 // nobody, and so does the key of a dead owner. The verdict is unknown if keys were not
 // seen, if a hold rests on no key, or if grants cannot be told apart.
 func ownership(ctx context.Context, f *Case) Verdict {
-	rp := f.replay()
+	rp := &trespasses{f.known()}
 	if !rp.Touched() {
 		return notApplicable(account.Fact{What: account.NoCommands})
 	}
 	var findings []Finding
-	doubt := either(rp.blind(), rp.indistinct().why, rp.unseenGrant())
+	doubt := either(rp.blind(), rp.indistinct.why, rp.unseenGrant())
 	for s := range untilDone(ctx, rp.Strikes) {
 		found, why := rp.trespass(s)
 		findings = append(findings, found...)
@@ -44,11 +44,14 @@ func ownership(ctx context.Context, f *Case) Verdict {
 	return Verdict{Result: Held}
 }
 
+// trespasses finds commands that struck the grants of others.
+type trespasses struct{ *premises }
+
 // groundless finds a hold that rests on no grant in any key; it returns the zero Fact if there is
 // none. It skips re-entries that sent no command while an earlier grant stood, and acquires that
 // stillborn explains. If traceless is true, it considers only holds whose acquires changed no key
 // that was seen.
-func (rp *replay) groundless(traceless bool) account.Fact {
+func (rp *endings) groundless(traceless bool) account.Fact {
 	for _, h := range rp.Holds {
 		op, ok := rp.Invocation(h.Acquire)
 		if !ok || len(rp.Of(op)) > 0 || !rp.sentSomething(op) && rp.entersAgain(h) || rp.restsOnNothing(op) || traceless && rp.changedSomething(op) {
@@ -60,13 +63,13 @@ func (rp *replay) groundless(traceless bool) account.Fact {
 }
 
 // changedSomething reports whether a command of that operation changed any key.
-func (rp *replay) changedSomething(op int) bool {
+func (rp *trial) changedSomething(op int) bool {
 	return slices.ContainsFunc(rp.sentBy(op), func(pos int) bool { return len(rp.Effects[pos]) > 0 })
 }
 
 // unseenGrant finds a hold whose grant was not observed (see groundless), or was observed without
 // its end; it returns the zero Fact if there is none.
-func (rp *replay) unseenGrant() account.Fact {
+func (rp *endings) unseenGrant() account.Fact {
 	if why := rp.groundless(false); why.What != "" {
 		return why
 	}
@@ -86,7 +89,7 @@ func (rp *replay) unseenGrant() account.Fact {
 
 // entersAgain reports whether an earlier grant of the same client still stood when the hold
 // began.
-func (rp *replay) entersAgain(h Hold) bool {
+func (rp *trial) entersAgain(h Hold) bool {
 	return slices.ContainsFunc(rp.Grants, func(g *keyspace.Grant) bool {
 		return g.Client == h.Client && g.Lock == h.Lock && g.At.Lo <= h.From && (g.End == nil || g.End.At.Hi >= h.From)
 	})
@@ -94,7 +97,7 @@ func (rp *replay) entersAgain(h Hold) bool {
 
 // trespass judges one strike. It returns a finding for each standing grant of another owner that the
 // strike ended or whose TTL it changed. doubt is a fact that makes the answer unknown.
-func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account.Fact) {
+func (rp *trespasses) trespass(s keyspace.Strike) (findings []Finding, doubt account.Fact) {
 	who := rp.Commands[s.Cmd].Client
 	mine := func(g *keyspace.Grant) bool { return g.Client == who && !g.Refused }
 	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || rp.entersAnew(s.Cmd, s.Key)) {
@@ -111,7 +114,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 		if rp.onlyWaited(s, g) || s.Kind == keyspace.Prolonging && rp.gaveFirst(g, s.Cmd) {
 			continue
 		}
-		if _, indistinct := rp.indistinct().of(g); indistinct {
+		if _, indistinct := rp.indistinct.of(g); indistinct {
 			continue // grants that cannot be told apart make the verdict unknown
 		}
 		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {
@@ -130,7 +133,7 @@ func (rp *replay) trespass(s keyspace.Strike) (findings []Finding, doubt account
 // tookStale reports whether the strike ended a grant that had lapsed by its node's clock:
 // an acquire took the grant over, or a reaper removed it. In a lock without a recovery
 // time, grants do not lapse.
-func (rp *replay) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
+func (rp *trespasses) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 	if s.Kind == keyspace.Prolonging {
 		return false
 	}
@@ -140,21 +143,21 @@ func (rp *replay) tookStale(s keyspace.Strike, g *keyspace.Grant) bool {
 
 // reaped reports whether a reaper sent the command: the command belongs to no operation,
 // and the grant had lapsed by its node's clock.
-func (rp *replay) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
+func (rp *ages) reaped(g *keyspace.Grant, cmd int, at time.Duration) bool {
 	return rp.Commands[cmd].Op < 0 && rp.Claims.Recovery > 0 && rp.lapsedFor(g, cmd, at)
 }
 
 // sharesReading reports whether a reader's acquire struck another reader's grant without
 // removing the grant. A lock with such acquires keeps one record for all readers. The strike is
 // a race of the lock's protocol, and the oracle exclusion reports it.
-func (rp *replay) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
+func (rp *trespasses) sharesReading(s keyspace.Strike, g *keyspace.Grant) bool {
 	p, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op)
 	return isAcquire && s.Kind != keyspace.Removal && compatible(g.Mode, p.Invoke.Mode)
 }
 
 // grantedUntil returns the time at which the owner stopped believing in its grant; 0 if the
 // owner never believed in it.
-func (rp *replay) grantedUntil(l *keyspace.Grant) time.Duration {
+func (rp *trial) grantedUntil(l *keyspace.Grant) time.Duration {
 	if h := rp.hold(l); h != nil {
 		return h.To
 	}
@@ -162,7 +165,7 @@ func (rp *replay) grantedUntil(l *keyspace.Grant) time.Duration {
 }
 
 // hold returns the hold of the grant's acquire; nil if the acquire made none.
-func (rp *replay) hold(l *keyspace.Grant) *Hold {
+func (rp *trial) hold(l *keyspace.Grant) *Hold {
 	p, isAcquire := rp.Acquired(l.Op)
 	if !isAcquire || p.Complete == nil {
 		return nil
@@ -180,7 +183,7 @@ var foreignStrikeFacts = map[keyspace.Kind]account.What{
 
 // foreignStrike returns the finding that the strike ended the grant l or changed its TTL. until is the time
 // at which the owner stopped believing in l.
-func (rp *replay) foreignStrike(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
+func (rp *trespasses) foreignStrike(s keyspace.Strike, l *keyspace.Grant, until time.Duration) Finding {
 	c := rp.Commands[s.Cmd]
 	f := Finding{
 		Cause: ForeignDelete, Lock: l.Lock, Clients: []int{c.Client, l.Client}, From: s.At.Lo, To: max(s.At.Lo, within(rp.Evidence, until)),
@@ -204,7 +207,7 @@ func (rp *replay) foreignStrike(s keyspace.Strike, l *keyspace.Grant, until time
 }
 
 // entries returns the indices of the invocations and completions of these operations.
-func (rp *replay) entries(ops ...int) []int {
+func (rp *trial) entries(ops ...int) []int {
 	var all []int
 	for _, op := range ops {
 		if p := rp.Operation(op); rp.Has(op) {

@@ -27,7 +27,7 @@ import (
 //
 // If a lock has several permits, or if the modes are compatible, even an entry behind another one may have
 // brought the lock.
-func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
+func (rp *places) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	h := rp.hold(g)
 	if s.Kind != keyspace.Removal || rp.Claims.Permits > 1 || h == nil || s.At.Hi >= h.From {
 		return false
@@ -55,7 +55,7 @@ func (rp *replay) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 
 // isPassage reports whether the grant is in a key that clients only pass through: see
 // findPassages.
-func (rp *replay) isPassage(g *keyspace.Grant) bool { return rp.passages()[g.Key] }
+func (rp *places) isPassage(g *keyspace.Grant) bool { return rp.passages[g.Key] }
 
 // findPassages returns the keys out of which acquires take their own entries before they succeed, such
 // as queues in keys of their own. No hold rests on such a key: on the node that granted the lock, each
@@ -63,7 +63,7 @@ func (rp *replay) isPassage(g *keyspace.Grant) bool { return rp.passages()[g.Key
 // that several clients set, one after another, is no queue: it guards the acquires against each
 // other. In a quorum no key is a passage, since acquires also take back grants that are useless to
 // them.
-func (rp *replay) findPassages() map[string]bool {
+func (rp *places) findPassages() map[string]bool {
 	passing := map[string]bool{}
 	if rp.Quorum() > 1 {
 		return passing
@@ -101,7 +101,7 @@ func (rp *replay) findPassages() map[string]bool {
 
 // waitedInVain returns the grants that another client removed while they were only entries of waiting
 // clients: see onlyWaited.
-func (rp *replay) waitedInVain() map[*keyspace.Grant]bool {
+func (rp *places) waitedInVain() map[*keyspace.Grant]bool {
 	waited := map[*keyspace.Grant]bool{}
 	for _, s := range rp.Strikes {
 		for _, g := range s.On {
@@ -115,7 +115,7 @@ func (rp *replay) waitedInVain() map[*keyspace.Grant]bool {
 
 // aheadOf returns the other clients' grants that stood ahead of this grant in its key just
 // before the strike, and whose modes exclude the grant's mode.
-func (rp *replay) aheadOf(s keyspace.Strike, g *keyspace.Grant) (ahead []*keyspace.Grant) {
+func (rp *places) aheadOf(s keyspace.Strike, g *keyspace.Grant) (ahead []*keyspace.Grant) {
 	var before []string
 	for _, i := range rp.Effects[s.Cmd] {
 		if k := rp.Evidence.Keys[i]; k.Node == s.Node && string(k.Key) == s.Key {

@@ -17,7 +17,7 @@ func reentrancy(ctx context.Context, f *Case) Verdict {
 	if !f.Claims.Reentrant {
 		return notApplicable(account.Fact{What: account.NotReentrant})
 	}
-	n := nestingOf(f.replay())
+	n := nestingOf(f.known().trial)
 	if !n.tried() {
 		return notApplicable(account.Fact{What: account.NothingReentered})
 	}
@@ -32,7 +32,7 @@ func reentrancy(ctx context.Context, f *Case) Verdict {
 
 // nesting is a history prepared for checking nested acquires.
 type nesting struct {
-	*replay
+	*trial
 	byLock     map[string][]Hold         // in order of From
 	releases   map[string][]history.Pair // by lock, in order of invocation
 	attempts   []history.Pair            // all acquires
@@ -40,8 +40,8 @@ type nesting struct {
 	parted     []evidence.Interval       // periods with two primaries
 }
 
-func nestingOf(rp *replay) nesting {
-	n := nesting{replay: rp, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
+func nestingOf(rp *trial) nesting {
+	n := nesting{trial: rp, byLock: map[string][]Hold{}, releases: map[string][]history.Pair{}}
 	for _, p := range rp.Pairing.All {
 		switch {
 		case p.Invoke.Process == history.Nemesis:

@@ -33,7 +33,7 @@ func touched(op history.Op) account.Operation {
 }
 
 // grants converts grants to the form of an account. It skips nil entries.
-func (rp *replay) grants(all ...*keyspace.Grant) (granted []account.Granted) {
+func (rp *trial) grants(all ...*keyspace.Grant) (granted []account.Granted) {
 	for _, g := range all {
 		if g == nil {
 			continue
@@ -57,7 +57,7 @@ func (rp *replay) grants(all ...*keyspace.Grant) (granted []account.Granted) {
 }
 
 // call returns the command at place pos of the log, or nil if there is none.
-func (rp *replay) call(pos int) *account.Call {
+func (rp *trial) call(pos int) *account.Call {
 	if pos < 0 || pos >= len(rp.Commands) {
 		return nil
 	}

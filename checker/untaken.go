@@ -27,7 +27,7 @@ const oftenEnough = 3
 //   - Every command for the lock that these clients sent in this time got a reply and changed no key, and
 //     its node was able to serve it.
 //   - Some client got the lock in the trial, and nothing suggests that the lock is kept elsewhere.
-func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
+func (rp *blockages) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
 	from, until := time.Duration(0), Never
 	for _, x := range waits {
 		from, until = max(from, x.from), min(until, x.until)
@@ -72,7 +72,7 @@ func (rp *replay) untaken(f Finding, waits []wait, turn time.Duration) (found Fi
 
 // asleep completes a finding about clients that sent nothing for a free lock, and its reason, if Redis told
 // all of them to wait for longer. It returns the assumption that broke; nil if none is known.
-func (rp *replay) asleep(f *Finding, why *account.Fact, until time.Duration) (broken *account.Assumption) {
+func (rp *blockages) asleep(f *Finding, why *account.Fact, until time.Duration) (broken *account.Assumption) {
 	if pos, life, ok := rp.toldToWait(*f, until); ok {
 		why.What, why.Command, why.Nodes, why.Age = account.ToldToWait, rp.call(pos), []string{rp.Commands[pos].Node}, life
 		f.Commands, f.Forever = rp.indexOf(pos), false
@@ -86,7 +86,7 @@ func (rp *replay) asleep(f *Finding, why *account.Fact, until time.Duration) (br
 // toldToWait reports whether Redis told every waiting client a remaining life of a key in milliseconds, as PTTL
 // and the scripts of D3 answer, or in seconds, as TTL answers, that ends only after the time until. Such clients may ask again when that life
 // is over. It returns the place of one such command. Any other number, such as a ticket or a time, is no life.
-func (rp *replay) toldToWait(f Finding, until time.Duration) (pos int, life time.Duration, ok bool) {
+func (rp *blockages) toldToWait(f Finding, until time.Duration) (pos int, life time.Duration, ok bool) {
 	told := map[int]int{} // by client: its last command that was answered with a life
 	for pos, c := range rp.Commands {
 		p, acquiring := rp.Acquired(c.Op)
@@ -107,7 +107,7 @@ func (rp *replay) toldToWait(f Finding, until time.Duration) (pos int, life time
 // lifeTold returns the remaining life that the command was answered with: a positive number of milliseconds, or
 // of seconds for TTL, that a key which the command reaches had left when the node served it; 0 for any other
 // answer.
-func (rp *replay) lifeTold(pos int) time.Duration {
+func (rp *blockages) lifeTold(pos int) time.Duration {
 	c := rp.Commands[pos]
 	unit, slack := time.Millisecond, termSlack
 	if len(c.Args) > 0 && strings.EqualFold(string(c.Args[0]), "TTL") {
@@ -131,7 +131,7 @@ func (rp *replay) lifeTold(pos int) time.Duration {
 
 // clockJumped returns the assumption that broke if the node's clock jumped before the time at: its last jump;
 // nil if it did not.
-func (rp *replay) clockJumped(node string, at time.Duration) (broken *account.Assumption) {
+func (rp *premises) clockJumped(node string, at time.Duration) (broken *account.Assumption) {
 	jumps := rp.NodeClocks[node].Jumps(at)
 	if len(jumps) == 0 {
 		return nil
@@ -163,7 +163,7 @@ func unableTo(reply string) bool {
 }
 
 // eachAskedOften reports whether each client sent at least oftenEnough of these commands.
-func (rp *replay) eachAskedOften(clients, asked []int) bool {
+func (rp *blockages) eachAskedOften(clients, asked []int) bool {
 	count := map[int]int{}
 	for _, pos := range asked {
 		count[rp.Commands[pos].Client]++
@@ -175,7 +175,7 @@ func (rp *replay) eachAskedOften(clients, asked []int) bool {
 // until); it is never before the interval. The lock is free while no client believes that it holds
 // the lock and no node has a key that may belong to the lock. ok is false if there is no such time,
 // or if not everything was seen.
-func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Duration, ok bool) {
+func (rp *blockages) freeSince(f Finding, from, until time.Duration) (since time.Duration, ok bool) {
 	if !rp.Evidence.Watched || len(rp.Unseen) > 0 {
 		return 0, false
 	}
@@ -214,7 +214,7 @@ func (rp *replay) freeSince(f Finding, from, until time.Duration) (since time.Du
 // foreignKeys returns the keys that carry grants of other locks only, and that the finding's clients did
 // not reach in the interval [from, until), except in operations on other locks. A key that the clients look
 // at may keep them out, whatever lock the key belongs to.
-func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]bool {
+func (rp *blockages) foreignKeys(f Finding, from, until time.Duration) map[string]bool {
 	foreign := map[string]bool{}
 	for _, g := range rp.Grants {
 		if g.Key != f.Lock && !slices.Contains(rp.Holding(f.Lock), g.Key) {
@@ -238,7 +238,7 @@ func (rp *replay) foreignKeys(f Finding, from, until time.Duration) map[string]b
 // askedInVain returns the places of the commands that the finding's clients sent in the interval [from,
 // until) to acquire the finding's lock. ok is false if one of these commands got no reply, changed a key,
 // or came to a node that was unable to serve it.
-func (rp *replay) askedInVain(f Finding, from, until time.Duration) (asked []int, ok bool) {
+func (rp *blockages) askedInVain(f Finding, from, until time.Duration) (asked []int, ok bool) {
 	for pos, c := range rp.Commands {
 		p, acquiring := rp.Acquired(c.Op)
 		if !acquiring || p.Invoke.Lock != f.Lock || !slices.Contains(f.Clients, c.Client) || c.Sent < from || c.Sent >= until {

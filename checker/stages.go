@@ -1,0 +1,118 @@
+package checker
+
+import (
+	"time"
+
+	"github.com/lockstorm/lockstorm/checker/internal/evidence"
+	"github.com/lockstorm/lockstorm/keyspace"
+)
+
+// This file gives the order in which a replayed trial is worked out. Each stage has all stages before it,
+// and asks no later one:
+//
+//	trial     what each operation sent, made and heard, and what its client believed
+//	ages      how old a grant was at a time, by which clock, and who kept it alive
+//	places    what each place of a key is: the lock itself, a record, a queue and so on
+//	renewals  which commands only prolong leases, and whose
+//	endings   how a grant ended, or why it kept nobody out: the cause of a finding
+//	premises  the assumption of leases that broke
+//
+// The oracles read the last stage. What an oracle works out for itself has a type of its own: trespasses
+// (ownership), denials (conduct), orphanage and blockages (liveness). Nothing changes a stage that is complete.
+// A method's receiver rp is the replay, as far as its stage knows it.
+
+// premisesOf works out all stages.
+func premisesOf(r *evidence.Replay) *premises {
+	return &premises{&endings{renewalsOf(placesOf(agesOf(trialOf(r))))}}
+}
+
+// premises finds the assumptions that broke: see assumptions.go.
+type premises struct{ *endings }
+
+// endings finds the causes of findings: see causes.go.
+type endings struct{ *renewals }
+
+// trial is a replayed trial with answers to questions about single operations, commands and grants.
+type trial struct {
+	*evidence.Replay
+	unanswered map[int]bool              // the operations with a command that got no reply
+	byOp       map[int][]int             // places of commands in the log, by operation; -1 for none
+	lastRan    map[int]int               // by operation: the place of its last command that ran
+	made       map[int][]*keyspace.Grant // the grants that a command made, by the command's place
+	latest     []time.Duration           // by place in Holds: the greatest To of this and earlier holds
+	broke      bool                      // the code under test ended the trial
+	units      int                       // see countUnits
+}
+
+func trialOf(r *evidence.Replay) *trial {
+	rp := &trial{Replay: r, unanswered: map[int]bool{}, byOp: map[int][]int{}, lastRan: map[int]int{}, made: map[int][]*keyspace.Grant{}}
+	for pos, c := range rp.Commands {
+		rp.byOp[c.Op] = append(rp.byOp[c.Op], pos)
+		if c.Replied == 0 {
+			rp.unanswered[c.Op] = true
+		}
+		if last, known := rp.lastRan[c.Op]; c.Exec > 0 && (!known || rp.Ran(last).Lo <= rp.Ran(pos).Lo) {
+			rp.lastRan[c.Op] = pos
+		}
+	}
+	for _, g := range rp.Grants {
+		if !g.Copied {
+			rp.made[g.Cmd] = append(rp.made[g.Cmd], g)
+		}
+	}
+	last := time.Duration(0)
+	for _, h := range rp.Holds {
+		last = max(last, h.To)
+		rp.latest = append(rp.latest, last)
+	}
+	_, rp.broke = brokeDown(rp.Ops)
+	rp.units = rp.countUnits()
+	return rp
+}
+
+// ages knows what the age of a grant depends on.
+type ages struct {
+	*trial
+	timesAsked map[asker][]int                   // places of the commands that asked a node for the time, in order
+	keyWrites  map[keyWriter][]*keyWrite         // the changes of each key by each client, in order
+	copies     map[*keyspace.Grant]time.Duration // by copy: see copiedAsOf
+}
+
+func agesOf(t *trial) *ages {
+	rp := &ages{trial: t, timesAsked: map[asker][]int{}, copies: map[*keyspace.Grant]time.Duration{}}
+	for pos, c := range rp.Commands {
+		if c.Ran() && keyspace.AsksTime(rp.Commands[pos:pos+1]) {
+			by := asker{c.Client, c.Op, c.Node}
+			rp.timesAsked[by] = append(rp.timesAsked[by], pos)
+		}
+	}
+	rp.keyWrites = rp.findKeyWrites()
+	for _, g := range rp.Grants {
+		if g.Copied {
+			rp.copies[g] = rp.copiedAsOf(g)
+		}
+	}
+	return rp
+}
+
+// places knows what each place of a key is.
+type places struct {
+	*ages
+	attempts   map[evidence.Owner][]evidence.Interval // see findAttempts
+	uses       map[keyspace.KeyPlace]*use
+	intruders  map[*keyspace.Grant]bool // grants that overwrote another client's
+	shared     map[keyspace.KeyPlace]bool
+	records    map[keyspace.KeyPlace]bool
+	passages   map[string]bool
+	waiting    map[string]bool
+	indistinct *indistinctGrants
+}
+
+func placesOf(a *ages) *places {
+	rp := &places{ages: a}
+	rp.use()
+	rp.attempts, rp.shared, rp.records = rp.findAttempts(), rp.findShared(), rp.findRecords()
+	rp.passages = rp.findPassages()
+	rp.waiting, rp.indistinct = rp.findWaiting(), rp.findIndistinct()
+	return rp
+}
