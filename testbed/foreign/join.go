@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,11 +36,12 @@ type joined struct {
 	path
 	ports  []string
 	client *locks.Client
+	passed *passages
 }
 
 // join makes the client for which the environment has the settings, and opens its connections.
-func join(ctx context.Context, now func() time.Time) (*locks.Client, error) {
-	j := &joined{ports: strings.Split(os.Getenv("LOCKSTORM_ADDRS"), ",")}
+func join(ctx context.Context, now func() time.Time, passed *passages) (*locks.Client, error) {
+	j := &joined{passed: passed, ports: strings.Split(os.Getenv("LOCKSTORM_ADDRS"), ",")}
 	seed, err := strconv.ParseUint(os.Getenv("LOCKSTORM_SEED"), 10, 64)
 	if err = errors.Join(err, json.Unmarshal([]byte(os.Getenv(routeVariable)), &j.path)); err != nil {
 		return nil, fmt.Errorf("client: read the environment: %w", err)
@@ -63,7 +65,9 @@ func (j *joined) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, testbed.BareError(err)
 	}
-	return conn{c, testbed.Address(addr)}, nil
+	of := connection(c.LocalAddr(), c.RemoteAddr())
+	j.passed.open(of)
+	return &conn{Conn: c, node: testbed.Address(addr), of: of, passed: j.passed}, nil
 }
 
 // conn is a connection to a node. Its errors contain no addresses, since they go into histories. Its
@@ -71,23 +75,41 @@ func (j *joined) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 // the primary's.
 type conn struct {
 	net.Conn
-	node testbed.Address
+	node   testbed.Address
+	of     string // the connection's name among passed
+	passed *passages
+
+	writing sync.Mutex
+	written int64
 }
 
 // Read implements net.Conn.
-func (c conn) Read(p []byte) (int, error) {
+func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	return n, testbed.BareError(err)
 }
 
-// Write implements net.Conn.
-func (c conn) Write(p []byte) (int, error) {
+// Write implements net.Conn. It returns when the bytes have passed to the node, or when the connection has ended:
+// then reading tells how.
+func (c *conn) Write(p []byte) (int, error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	n, err := c.Conn.Write(p)
+	c.written += int64(n)
+	if err == nil {
+		c.passed.await(c.of, c.written)
+	}
 	return n, testbed.BareError(err)
 }
 
+// Close implements net.Conn. A Write that waits returns.
+func (c *conn) Close() error {
+	c.passed.close(c.of)
+	return c.Conn.Close()
+}
+
 // RemoteAddr implements net.Conn.
-func (c conn) RemoteAddr() net.Addr { return c.node }
+func (c *conn) RemoteAddr() net.Addr { return c.node }
 
 // warmingTimeout limits the opening of connections. It is long enough for a busy machine.
 const warmingTimeout = 30 * time.Second

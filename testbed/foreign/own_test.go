@@ -39,7 +39,7 @@ type stage struct {
 // own runs a body with a child of this test program, whose recipe the job describes.
 func own(t *testing.T, body func(s *stage, make func(key string) locks.Lock)) {
 	t.Helper()
-	started(t, testbed.Single, func(s *stage) {
+	started(t, testbed.Single, 5*time.Second, func(s *stage) {
 		m, err := s.child.Bind(s.ctx, []byte(`"probes"`))
 		if err != nil {
 			t.Error(err)
@@ -55,7 +55,7 @@ func own(t *testing.T, body func(s *stage, make func(key string) locks.Lock)) {
 	})
 }
 
-func started(t *testing.T, topology testbed.Topology, body func(s *stage)) {
+func started(t *testing.T, topology testbed.Topology, timeout time.Duration, body func(s *stage)) {
 	t.Helper()
 	t.Setenv(asChild, "1")
 	tb, err := process.New(process.Options{Temp: t.TempDir()})
@@ -63,12 +63,12 @@ func started(t *testing.T, topology testbed.Topology, body func(s *stage)) {
 		t.Fatal(err)
 	}
 	err = tb.Run(t.Context(), testbed.Setup{
-		Topology: topology, Nodes: 2, Clients: 1, Seed: 3, CommandTimeout: 5 * time.Second, Clock: tb.Clock(), Commands: func(history.Command) {},
+		Topology: topology, Nodes: 2, Clients: 1, Seed: 3, CommandTimeout: timeout, Clock: tb.Clock(), Commands: func(history.Command) {},
 	}, func(ctx context.Context, env testbed.Env) (err error) {
 		s := &stage{T: t, ctx: ctx, env: env}
 		r := env.Client(0).(reaching)
 		s.child, err = foreign.StartOwn(env.Client(0).Locks(), foreign.Own{
-			Argv: []string{os.Args[0]}, Route: r.Route(), Connect: r.Connect, Stalled: s.stalled,
+			Argv: []string{os.Args[0]}, Route: r.Route(), Connect: r.Connect, CommandTimeout: timeout, Stalled: s.stalled,
 		})
 		if err == nil {
 			body(s)
@@ -247,7 +247,7 @@ func TestHowTheCodeUnderTestEndsACallIsTold(t *testing.T) {
 			}
 		})
 	}
-	started(t, testbed.Single, func(s *stage) {
+	started(t, testbed.Single, 5*time.Second, func(s *stage) {
 		if e := ends(func() { _, _ = s.child.Bind(s.ctx, []byte(`"panics"`)) }); !strings.HasPrefix(e.Did, "panicked: unbound") {
 			s.Errorf("got %+v", e)
 		}
@@ -351,6 +351,55 @@ func TestAFrozenChildDoesNothingAndItsStallsAreItsOwn(t *testing.T) {
 	})
 }
 
+// The timeout for a reply begins when the command has passed the gate, as it does in the trial's own process.
+func TestACommandThatWaitsAtTheGateCostsNoTimeout(t *testing.T) {
+	const timeout = 300 * time.Millisecond
+	for name, hold := range map[string]func(s *stage){
+		"held": func(*stage) { time.Sleep(3 * timeout) },
+		"frozen": func(s *stage) {
+			undo, err := s.env.(testbed.Clients).PauseClient(0)
+			if err != nil {
+				s.Error(err)
+				return
+			}
+			time.AfterFunc(3*timeout, func() {
+				if _, err := undo(s.ctx); err != nil {
+					s.Error(err)
+				}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			started(t, testbed.Independent, timeout, func(s *stage) {
+				m, err := s.child.Bind(s.ctx, []byte(`"probes"`))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				l, err := m("redis", time.Second)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.env.Client(0).Step(s.ctx, testbed.StepAcquire); err != nil {
+					t.Error(err)
+				}
+				reached := false
+				s.env.At(testbed.Point{Client: 0, Step: testbed.StepAcquire, Node: "n0", N: 1, When: testbed.Before}, func(testbed.Hit) {
+					reached = true
+					hold(s)
+				})
+				if lease, err := l.TryLock(s.ctx); err != nil || lease.Fence != 2 {
+					t.Errorf("reached %d nodes, %v", lease.Fence, err)
+				}
+				if !reached {
+					t.Error("no command came to the gate")
+				}
+			})
+		})
+	}
+}
+
 func TestAChildsWallClockIsMoved(t *testing.T) {
 	own(t, func(s *stage, make func(string) locks.Lock) {
 		l := make("wall")
@@ -365,7 +414,7 @@ func TestAChildsWallClockIsMoved(t *testing.T) {
 func TestAChildReachesTheNodesOfEveryTopology(t *testing.T) {
 	for topology, nodes := range map[testbed.Topology]int64{testbed.Independent: 2, testbed.Replicated: 1, testbed.Sentinel: 1, testbed.Cluster: 1} {
 		t.Run(string(topology), func(t *testing.T) {
-			started(t, topology, func(s *stage) {
+			started(t, topology, 5*time.Second, func(s *stage) {
 				m, err := s.child.Bind(s.ctx, []byte(`"probes"`))
 				if err != nil {
 					t.Error(err)

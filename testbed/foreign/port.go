@@ -21,7 +21,8 @@ type port struct {
 	c        *locks.Client
 	node     string // the node's address for the client's dialer
 	addr     string
-	reserved int // a bound socket that does not listen: it keeps the number while nobody listens
+	reserved int           // a bound socket that does not listen: it keeps the number while nobody listens
+	passed   func(passage) // told what passes on the connections; may be nil
 
 	mu     sync.Mutex
 	up     bool         // the node is
@@ -30,7 +31,7 @@ type port struct {
 }
 
 // openPort opens a port for a node until the client's context ends.
-func openPort(c *locks.Client, node string) (*port, error) {
+func openPort(c *locks.Client, node string, passed func(passage)) (*port, error) {
 	syscall.ForkLock.RLock() // not every system can set the flag when it makes the socket
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err == nil {
@@ -40,7 +41,7 @@ func openPort(c *locks.Client, node string) (*port, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
-	p := &port{c: c, node: node, reserved: fd}
+	p := &port{c: c, node: node, reserved: fd, passed: passed}
 	if err := share(fd); err != nil {
 		return nil, p.giveUp(err)
 	}
@@ -109,7 +110,7 @@ func (p *port) listen() {
 		return
 	}
 	p.l = l
-	go accept(p.c, l, p.node)
+	go accept(p.c, l, p.node, p.passed)
 }
 
 func (p *port) close() {
@@ -123,10 +124,11 @@ func (p *port) close() {
 	_ = unix.Close(p.reserved)
 }
 
-// listen opens a port for each node until the client's context ends, and returns their addresses.
-func listen(c *locks.Client) (addrs []string, err error) {
+// listen opens a port for each node until the client's context ends, and returns their addresses. If passed is
+// not nil, it is told what passes to the nodes.
+func listen(c *locks.Client, passed func(passage)) (addrs []string, err error) {
 	for _, node := range c.Addrs {
-		p, err := openPort(c, node)
+		p, err := openPort(c, node, passed)
 		if err != nil {
 			return nil, fmt.Errorf("listen for a client: %w", err)
 		}

@@ -56,13 +56,14 @@ type answer struct {
 }
 
 // ownRequest are the fields of requests that only children of this program understand (Serve). Besides, they are
-// asked to bind the recipe, to make a handle, and to look for a stall.
+// asked to bind the recipe, to make a handle, and to look for a stall, and told what has passed to the nodes.
 type ownRequest struct {
 	Job      json.RawMessage `json:"job,omitempty"`      // to bind: what the child serves
 	Wait     bool            `json:"wait,omitempty"`     // acquire as locks.Blocker does
 	Own      *string         `json:"own,omitempty"`      // acquire with the caller's own token
 	Deadline int64           `json:"deadline,omitempty"` // when the caller's context ends, as monotonic tells the time; 0 = never
 	Ahead    *time.Duration  `json:"ahead,omitempty"`    // the lead of the child's wall clock; nothing else is set
+	Passed   *passage        `json:"passed,omitempty"`   // nothing else is set
 }
 
 // ownAnswer are the fields of answers that only children of this program write.

@@ -20,7 +20,11 @@ func startReal(c *locks.Client, argv []string) (*process, error) {
 
 // startReal starts the child with additions to its environment.
 func (p *process) startReal(c *locks.Client, extra ...string) error {
-	addrs, err := listen(c)
+	var passed func(passage)
+	if p.own != nil {
+		passed = func(now passage) { p.send(request{ownRequest: ownRequest{Passed: &now}}) }
+	}
+	addrs, err := listen(c, passed)
 	if err != nil {
 		return err
 	}
@@ -59,20 +63,26 @@ func (p *process) read(out io.Reader) {
 	}
 }
 
-func accept(c *locks.Client, l net.Listener, addr string) {
+func accept(c *locks.Client, l net.Listener, addr string, passed func(passage)) {
 	for {
 		near, err := testbed.Accept(l)
 		if err != nil {
 			return
 		}
-		go forward(c, near.(*net.TCPConn), addr)
+		go forward(c, near.(*net.TCPConn), addr, passed)
 	}
 }
 
 // forward connects an accepted connection to the node. Each side's end ends the other side, and an
-// error resets it.
-func forward(c *locks.Client, near *net.TCPConn, addr string) {
+// error resets it. A child of this program is told what has passed to the node.
+func forward(c *locks.Client, near *net.TCPConn, addr string, passed func(passage)) {
 	defer near.Close()
+	told := io.Discard
+	if passed != nil {
+		w := &passing{tell: passed, now: passage{Of: connection(near.RemoteAddr(), near.LocalAddr())}}
+		defer w.end()
+		told = w
+	}
 	far, err := c.Dial(c.Context, "tcp", addr)
 	if err != nil {
 		_ = near.SetLinger(0)
@@ -86,5 +96,5 @@ func forward(c *locks.Client, near *net.TCPConn, addr string) {
 		}
 		near.Close()
 	}()
-	_, _ = io.Copy(far, near)
+	_, _ = io.Copy(io.MultiWriter(far, told), near)
 }

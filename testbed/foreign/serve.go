@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -33,18 +34,40 @@ func Serve(ctx context.Context, bind func(job []byte, c *locks.Client) (locks.Ma
 	defer in.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &server{ctx: ctx, out: out, bind: bind, handles: map[place]locks.Lock{}, leases: map[int64]locks.Lease{}, calls: map[int64]context.CancelFunc{}}
-	if s.client, err = join(ctx, s.now); err != nil {
+	s := &server{
+		ctx: ctx, out: out, bind: bind, passed: newPassages(),
+		handles: map[place]locks.Lock{}, leases: map[int64]locks.Lease{}, calls: map[int64]context.CancelFunc{},
+	}
+	read := make(chan error, 1)
+	go func() { // before the connections are made, whose writes wait for what the trial tells
+		read <- s.read(in)
+		stop()
+	}()
+	client, err := join(ctx, s.now, s.passed)
+	if err != nil {
 		return err
 	}
+	s.mu.Lock()
+	s.client = client
+	s.mu.Unlock()
 	s.last = monotonic()
 	go s.beat()
 	s.say(map[string]bool{"ready": true})
-	defer context.AfterFunc(ctx, func() { in.Close() })()
+	<-ctx.Done()
+	select {
+	case err := <-read:
+		return err
+	default:
+		return nil
+	}
+}
+
+// read serves the trial's lines until there are no more: the trial is over, or gone.
+func (s *server) read(in io.Reader) error {
 	for lines := bufio.NewReader(in); ; {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return nil // the trial is over, or gone
+			return nil
 		}
 		if err := s.take(line); err != nil {
 			return err
@@ -79,8 +102,8 @@ func secluded() (in, out *os.File, err error) {
 // server is the child's side of the protocol. Each request has a goroutine of its own.
 type server struct {
 	ctx    context.Context
-	client *locks.Client
 	bind   func(job []byte, c *locks.Client) (locks.Maker, error)
+	passed *passages
 	ahead  atomic.Int64 // the lead of the client's wall clock
 
 	writing sync.Mutex
@@ -90,7 +113,8 @@ type server struct {
 	last    time.Duration // when lateness was called last
 
 	mu      sync.Mutex
-	maker   locks.Maker // nil before the request to bind, which comes first
+	client  *locks.Client // nil until its connections are made
+	maker   locks.Maker   // nil before the request to bind, which comes first
 	handles map[place]locks.Lock
 	leases  map[int64]locks.Lease
 	calls   map[int64]context.CancelFunc
@@ -123,6 +147,8 @@ func (s *server) take(line []byte) error {
 	switch {
 	case r.Ahead != nil:
 		s.ahead.Store(int64(*r.Ahead))
+	case r.Passed != nil:
+		s.passed.note(*r.Passed)
 	case r.Cancel != 0:
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -133,6 +159,7 @@ func (s *server) take(line []byte) error {
 	default:
 		ctx, end := context.WithCancel(s.ctx)
 		if r.Deadline != 0 {
+			end()
 			ctx, end = context.WithTimeout(s.ctx, time.Duration(r.Deadline)-monotonic())
 		}
 		s.mu.Lock()
@@ -160,7 +187,10 @@ func (s *server) serve(ctx context.Context, r request) {
 func (s *server) do(ctx context.Context, r request, a *answer) error {
 	switch r.Do {
 	case "bind":
-		m, err := s.bind(r.Job, s.client)
+		s.mu.Lock()
+		client := s.client
+		s.mu.Unlock()
+		m, err := s.bind(r.Job, client)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.maker = m
