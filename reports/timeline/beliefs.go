@@ -14,9 +14,8 @@ import (
 )
 
 // waits returns the times during which a client kept asking for the lock: from the first refused
-// attempt to the end of the last attempt. A single attempt is left out: it has its own bar.
-func waits(client int, f story.Focus) []bar {
-	var out []bar
+// attempt to the end of the last attempt.
+func waits(client int, f titles) (out []bar) {
 	waiting := false
 	for _, p := range f.Pairs {
 		if p.Invoke.Client != client || p.Invoke.Process == history.Nemesis || f.Finding.Lock != "" && p.Invoke.Lock != f.Finding.Lock {
@@ -28,19 +27,20 @@ func waits(client int, f story.Focus) []bar {
 		}
 		refused := p.Done() == history.Fail
 		if refused && !waiting {
-			out = append(out, bar{From: p.Invoke.Time, Look: barWait, Client: client, Label: "waits for the lock"})
+			out = append(out, bar{From: p.Invoke.Time, Look: barWait, Client: client, Label: "waits for the lock", Title: f.operation(p)})
 		}
 		if waiting || refused {
-			last := &out[len(out)-1]
-			last.To = p.Complete.Time
-			last.Times++
+			out[len(out)-1].To = p.Complete.Time
 		}
-		waiting = refused
+		if waiting = refused; refused {
+			last := &out[len(out)-1]
+			last.Refused = append(last.Refused, span{From: p.Invoke.Time, To: p.Complete.Time})
+		}
 	}
-	out = slices.DeleteFunc(out, func(b bar) bool { return b.Times == 1 })
 	for i, b := range out {
-		out[i].Title = line(history.ClientName(client), fmt.Sprintf("%s, %d attempts", b.Label, b.Times), b.From, b.To, false)
-		out[i].Times = 0
+		if n := len(b.Refused); n > 1 {
+			out[i].Title = line(history.ClientName(client), fmt.Sprintf("%s, refused %d times", b.Label, n), b.From, b.To, false) + "\n" + b.Title
+		}
 	}
 	return out
 }

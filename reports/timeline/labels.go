@@ -20,37 +20,23 @@ func clientClass(client int) string {
 	return "c" + strconv.Itoa(client%clientInks)
 }
 
-// thin merges refused attempts and equal marks that are less than a pixel apart.
-func (p *picture) thin(l lane) lane {
-	near := func(a, b time.Duration) bool { return p.x(b)-p.x(a) < 1 }
-	var out lane
-	last := -1
-	for _, b := range l.Bars {
-		if b.Look == barBusy && last >= 0 && near(out.Bars[last].To, b.From) {
-			o := &out.Bars[last]
-			o.To, o.Times = max(o.To, b.To), max(o.Times, 1)+1
-			continue
-		}
-		if b.Look == barBusy {
-			last = len(out.Bars)
-		}
-		out.Bars = append(out.Bars, b)
-	}
+// thin keeps the first of equal marks that are less than a pixel apart.
+func (p *picture) thin(marks []mark) (out []mark) {
 	at := map[mark]time.Duration{}
-	for _, m := range l.Marks {
+	for _, m := range marks {
 		kind := mark{Look: m.Look, Client: m.Client, Foreign: m.Foreign, Label: m.Label}
-		if before, ok := at[kind]; !ok || !near(before, m.At) {
+		if before, ok := at[kind]; !ok || p.x(m.At)-p.x(before) >= 1 {
 			at[kind] = m.At
-			out.Marks = append(out.Marks, m)
+			out = append(out, m)
 		}
 	}
-	l.Bars, l.Marks = out.Bars, out.Marks
-	return l
+	return out
 }
 
-// barLabel writes a bar's label into the bar. If it does not fit, the label of a fault or a finding stands
-// beside the bar.
-func (p *picture) barLabel(row *strip, b bar, all []bar) {
+// barLabel writes the label of a lane's bar n into the bar. If it does not fit, the label of a fault or a finding
+// stands beside the bar.
+func (p *picture) barLabel(row *strip, all []bar, n int) {
+	b := all[n]
 	k, w := b.Look, widthOf(b.Label)
 	if b.Label == "" || k.Height < fontSize {
 		return
@@ -64,8 +50,8 @@ func (p *picture) barLabel(row *strip, b bar, all []bar) {
 		var spots []float64
 		for _, from := range []float64{max(end, x+least) + 4, x - 4 - w} {
 			clear := true
-			for _, o := range all {
-				clear = clear && (o == b || from > p.x(o.To) || from+w < p.x(o.From))
+			for i, o := range all {
+				clear = clear && (i == n || from > p.x(o.To) || from+w < p.x(o.From))
 			}
 			if clear {
 				spots = append(spots, from)

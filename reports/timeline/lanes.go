@@ -110,9 +110,10 @@ func newClientLane(client int, f titles) lane {
 	l := lane{Kind: clientLane, Label: history.ClientName(client), Shades: shades(f.Windows, mine)}
 	lock := f.Finding.Lock
 	end := crashOf(client, f.Ops, f.End)
-	l.Bars = waits(client, f.Focus)
+	l.Bars = waits(client, f)
 	for _, p := range f.Pairs {
-		if p.Invoke.Client != client || p.Invoke.Process == history.Nemesis || (lock != "" && p.Invoke.Lock != lock) {
+		waits := p.Invoke.F == history.FAcquire && p.Done() == history.Fail
+		if waits || p.Invoke.Client != client || p.Invoke.Process == history.Nemesis || (lock != "" && p.Invoke.Lock != lock) {
 			continue
 		}
 		done := end
@@ -338,6 +339,9 @@ func keyMark(x facts.Event, t titles) mark {
 
 // within drops the bars, marks and shades outside the interval.
 func (l lane) within(from, to time.Duration) lane {
+	for i := range l.Bars {
+		l.Bars[i].Refused = slices.DeleteFunc(l.Bars[i].Refused, func(x span) bool { return !overlaps(x.From, x.To, from, to) })
+	}
 	l.Bars = slices.DeleteFunc(l.Bars, func(b bar) bool { return !overlaps(b.From, b.To, from, to) })
 	l.Marks = slices.DeleteFunc(l.Marks, func(m mark) bool { return m.At < from || m.At > to })
 	l.Shades = slices.DeleteFunc(l.Shades, func(s shade) bool { return !overlaps(s.From, s.To, from, to) })

@@ -128,7 +128,7 @@ type rule struct {
 // item is a bar, a mark, a late message or the number of a step, with its title.
 type item struct {
 	Class, Title string
-	Bar          *shape
+	Bars         []shape
 	Symbol       string
 	Stem         bool
 	X, Y         px
@@ -233,26 +233,22 @@ func (p *picture) ground() {
 
 // lane draws the bars and marks of a lane, and what is written at them.
 func (p *picture) lane(i int, l lane) {
-	l = p.thin(l)
 	row := &p.Rows[i]
-	for _, b := range l.Bars {
-		k, x := b.Look, p.x(b.From)
-		s := shape{Class: k.Name, Pattern: k.Pattern, X: px(x), Y: px(k.Top), W: px(p.x(b.To) - x), H: px(k.Height)}
-		if s.W < least {
-			s.W, s.Short = least, max(s.W, .1)
-		}
+	for n, b := range l.Bars {
+		bars := []shape{p.bar(b.Look, b.From, b.To)}
 		if b.Look == barFault {
-			s.Ink = p.inks(b.Fault)
+			bars[0].Ink = p.inks(b.Fault)
 		}
-		if b.Times > 1 {
-			b.Title = fmt.Sprintf("%d attempts, the first: %s", b.Times, b.Title)
-		}
-		p.legend[k.Name] = true
 		p.legend["key"] = p.legend["key"] || b.Look == barKeyEver
-		row.Items = append(row.Items, item{Class: clientClass(b.Client), Title: b.Title, Bar: &s})
-		p.barLabel(row, b, l.Bars)
+		for _, x := range b.Refused {
+			if r, last := p.bar(barBusy, x.From, x.To), bars[len(bars)-1]; len(bars) == 1 || r.X > last.X+last.W {
+				bars = append(bars, r)
+			}
+		}
+		row.Items = append(row.Items, item{Class: clientClass(b.Client), Title: b.Title, Bars: bars})
+		p.barLabel(row, l.Bars, n)
 	}
-	for _, m := range l.Marks {
+	for _, m := range p.thin(l.Marks) {
 		k, x := m.Look, px(p.x(m.At))
 		it := item{Class: clientClass(m.Client), Title: m.Title, Symbol: k.Name, Stem: k.Stem, X: x, Y: px(k.Top)}
 		if m.Foreign {
@@ -269,6 +265,17 @@ func (p *picture) lane(i int, l lane) {
 			p.write(row, m.Label, "halo", dy, float64(x)+8, float64(x)-8-widthOf(m.Label))
 		}
 	}
+}
+
+// bar returns the rectangle of a bar. The shortest can still be seen.
+func (p *picture) bar(k *look, from, to time.Duration) shape {
+	p.legend[k.Name] = true
+	x := p.x(from)
+	s := shape{Class: k.Name, Pattern: k.Pattern, X: px(x), Y: px(k.Top), W: px(p.x(to) - x), H: px(k.Height)}
+	if s.W < least {
+		s.W, s.Short = least, max(s.W, .1)
+	}
+	return s
 }
 
 // story draws the edges of the harm, the late messages and the numbered steps.

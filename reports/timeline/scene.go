@@ -77,9 +77,8 @@ type bar struct {
 	Client   int // the client whose colour the bar has; history.NoClient for none
 	Fault    string
 	Label    string
-	// Times is the number of attempts that the bar stands for; 0 = one.
-	Times int
-	Title string // see titles
+	Refused  []span // the refused attempts of a wait
+	Title    string // see titles
 }
 
 // mark is an instant on a lane.

@@ -53,7 +53,7 @@ func asText(s scene) []byte {
 			fmt.Fprintf(&b, "\n  shade %s to %s %s", at(x.From), at(x.To), x.Fault)
 		}
 		for _, x := range l.Bars {
-			fmt.Fprintf(&b, "\n  %s c%d %s to %s %q\n    %s", x.Look.Name, x.Client, at(x.From), at(x.To), x.Label, strings.ReplaceAll(x.Title, "\n", "\n    "))
+			fmt.Fprintf(&b, "\n  %s c%d %s to %s %q%s\n    %s", x.Look.Name, x.Client, at(x.From), at(x.To), x.Label, strings.Repeat(" x", len(x.Refused)), strings.ReplaceAll(x.Title, "\n", "\n    "))
 		}
 		for _, x := range l.Marks {
 			fmt.Fprintf(&b, "\n  %s c%d %s foreign=%v %q\n    %s", x.Look.Name, x.Client, at(x.At), x.Foreign, x.Label, strings.ReplaceAll(x.Title, "\n", "\n    "))
@@ -101,7 +101,7 @@ func TestEveryItemHasATitleAndAPlace(t *testing.T) {
 					t.Errorf("%s: step %d has the number %d", s.Name, number, x.Number)
 				}
 			}
-			if x.X < 0 || x.X > p.Plot+.1 || x.Bar != nil && (x.Bar.W < least || x.Bar.X < 0 || x.Bar.X > p.Plot+.1) {
+			if x.X < 0 || x.X > p.Plot+.1 || slices.ContainsFunc(x.Bars, func(b shape) bool { return b.W < least || b.X < 0 || b.X > p.Plot+.1 }) {
 				t.Errorf("%s: not in the picture: %+v", s.Name, x)
 			}
 		}
