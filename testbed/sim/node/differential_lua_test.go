@@ -15,7 +15,7 @@ const (
 // sandbox and the libraries. Each script gets two keys and two arguments.
 var luaScripts = []string{
 	// Lua to RESP.
-	luaOne, luaSet, "return 0", "return -1", "return 3.99", "return -3.99", "return 2^53", "return 1/3", "return -0.0",
+	luaOne, luaSet, "return 0", "return -1", "return 3.99", "return -3.99", "return 2^53", "return 1/0", "return 1/3", "return -0.0",
 	"return 'text'", "return ''", `return "\0\255\r\n"`, "return nil", "return", "", "return false", "return true",
 	"return {}", "return {1, 2, 3}", "return {1, nil, 3}", "return {nil, 2}", "return {1, false, 3}", "return {1, true}",
 	"return {'a', {'b', {}}, 2.5}", "return {a = 1}", "return {1, a = 2}", "return 1, 2", "return {[1] = 'x', [3] = 'z'}",
@@ -72,6 +72,11 @@ var luaScripts = []string{
 	"return redis.sha1hex('')", "return redis.sha1hex(ARGV[1])", "return bit.band(7, 3)", "return bit.lshift(1, 4)", "return type(cmsgpack)", "return type(struct)", "return type(bit)", "return type(os)", "return type(os.clock())", "return type(io)", "return type(require)", "return type(loadstring)", "return loadstring('return 5')()", "return type(math.random())",
 	"redis.log(redis.LOG_WARNING, 'x') return 1", "return redis.LOG_NOTICE", "return redis.replicate_commands()", "redis.set_repl(redis.REPL_ALL) return 1", "return type(redis.setresp)", "return _VERSION",
 	"local n = 0 for i = 1, 10 do n = n + i end return n", "local function f(n) if n < 2 then return n end return f(n-1) + f(n-2) end return f(10)", "local t = setmetatable({}, {__index = function() return 5 end}) return t.x",
+	"return 1700000000000001 .. '' .. 1/3", "return 010 + 1", "return tonumber('ff', 16)", "return type(tonumber('5x'))", "local ok, e = pcall(redis.call, 'NOSUCH') return e",
+	`return cjson.encode(cjson.decode('{"a":[1,null,"x\/y"],"b":true}').a)`, `return cjson.decode(cjson.encode({'\255\0a\128é'}))[1]`, "return (pcall(cjson.decode, '[1]]'))",
+	`redis.call("SET", KEYS[1], 1700000000000001) return redis.call("GET", KEYS[1])`, `redis.setresp(3) redis.call('HSET', KEYS[1], 'f', 'v') return redis.call('HGETALL', KEYS[1]).map.f`,
+	"#!lua flags=no-writes\nreturn redis.call('GET', KEYS[1])", "#!lua flags=no-writes\nreturn redis.call('SET', KEYS[1], 'v')", "return redis.call('BRPOP', 'l', 0)",
+	"\nreturn redis.call('INCR', 'a', 'b')", "goto x ::x::",
 	"goto done ::done:: return 1", "return 7 // 2", "return 1 & 3",
 }
 

@@ -100,9 +100,10 @@ func TestSimulatedNodeAnswersAsRedis(t *testing.T) {
 	t.Run("every command", func(t *testing.T) { ran++; runEach(t, d, total, everyCommand()...) })
 	t.Run("every recipe's script", func(t *testing.T) { ran++; runEach(t, d, total, everyRecipeScript(scripts)...) })
 	t.Run("every script", func(t *testing.T) { ran++; runEach(t, d, total, everyLua()...) })
+	t.Run("every session", func(t *testing.T) { ran++; runEach(t, d, total, everySession()...) })
 	t.Run("edges", func(t *testing.T) { ran++; edges(t, d, total) })
 	t.Log(total)
-	if ran == len(parts)+4 { // not if -run selected only some parts
+	if ran == len(parts)+5 { // not if -run selected only some parts
 		covered(t, total, sent)
 	}
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -66,4 +67,12 @@ func names(states []history.KeyState) string {
 		all = append(all, k.Key)
 	}
 	return strings.Join(all, " ")
+}
+
+// heard formats each push as "2: message", where 2 is the number of the session.
+func heard(pushes []Push) (all []string) {
+	for _, p := range pushes {
+		all = append(all, fmt.Sprintf("%d: %s", p.To.id, line(p.Message)))
+	}
+	return all
 }
