@@ -49,6 +49,26 @@ func TestTheTokenInAValueTellsWhoseItIs(t *testing.T) {
 			s.tried(100, 1, history.Fail, "t1", "OK", "SET", "lock", document("t0", "1"), "PX", "1000")
 			s.give(300, 0, "1", "DEL", "lock")
 		}, []string{"ownership: foreign-renewal"}},
+		{"the same, whose clients tell no tokens", "set-nx-px", func(s *story) {
+			s.tried(10, 0, history.OK, "", "OK", "SET", "lock", document("t0", "0"), "NX", "PX", "1000")
+			s.tried(90, 1, history.Fail, "", quoted(document("t0", "0")), "GET", "lock")
+			s.tried(100, 1, history.Fail, "", "OK", "SET", "lock", document("t0", "1"), "KEEPTTL")
+			s.tried(120, 2, history.Fail, "", quoted(document("t0", "1")), "GET", "lock")
+			s.tried(200, 2, history.Fail, "", "OK", "SET", "lock", document("t1", "2"), "KEEPTTL")
+			s.give(300, 0, "1", "DEL", "lock")
+		}, []string{"ownership: race"}},
+		{"a refused client counts itself, and clients tell no tokens", "set-nx-px", func(s *story) {
+			s.tried(10, 0, history.OK, "", "OK", "SET", "lock", document("t0", "0"), "NX", "PX", "1000")
+			s.tried(90, 1, history.Fail, "", quoted(document("t0", "0")), "GET", "lock")
+			s.tried(100, 1, history.Fail, "", "OK", "SET", "lock", document("t0", "1"), "KEEPTTL")
+			s.give(300, 0, "1", "DEL", "lock")
+		}, nil},
+		{"a word that all clients send, and no tokens", "set-nx-px", func(s *story) {
+			s.tried(10, 0, history.OK, "", "OK", "SET", "lock", "locked 1", "NX", "PX", "1000")
+			s.tried(90, 1, history.Fail, "", "nil", "SET", "lock", "locked 2", "NX", "PX", "1000")
+			s.tried(100, 1, history.Fail, "", "OK", "SET", "lock", "locked 2", "KEEPTTL")
+			s.give(300, 0, "1", "DEL", "lock")
+		}, []string{"ownership: race"}},
 		{"a number that is a token and a count", "set-nx-px", func(s *story) {
 			s.tried(10, 0, history.OK, "1", "OK", "SET", "lock", document("1", "1"), "NX", "PX", "1000")
 			s.tried(100, 1, history.Fail, "2", "OK", "SET", "lock", document("2", "1"), "KEEPTTL")

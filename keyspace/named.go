@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,7 +15,7 @@ import (
 
 // stillNames reports whether a place stays its owners', although the command of an acquire of another
 // client wrote a value there: the old value and the new one both have the owners' tokens, which nobody
-// else uses, and the acquire did not succeed. If its outcome is unknown, the new value must not have the
+// else uses, and the acquire did not succeed. If its outcome is unknown, the new value must not have a
 // token of the acquire itself, unless a value with two tokens means something else in this place: no
 // acquire that succeeded left another owner's token beside its own.
 func (r *reader) stillNames(p *placeState, at KeyPlace, value string, by actor) bool {
@@ -22,8 +23,9 @@ func (r *reader) stillNames(p *placeState, at KeyPlace, value string, by actor) 
 		return false
 	}
 	for _, g := range p.current {
-		token := r.tokenOf(g.Op)
-		if g.Client == by.client || g.counted || token == "" || !names(g.Value, token) || !names(value, token) {
+		tokens := r.tokensIn(g.Value, g.Op, g.Client)
+		unnamed := func(token string) bool { return !names(value, token) }
+		if g.Client == by.client || g.counted || len(tokens) == 0 || slices.ContainsFunc(tokens, unnamed) {
 			return false
 		}
 	}
@@ -35,8 +37,60 @@ func (r *reader) stillNames(p *placeState, at KeyPlace, value string, by actor) 
 		r.joined[at] = true
 		return false
 	}
-	own := asked.Lease().Token
-	return !r.joined[at] || own == "" || !names(value, own)
+	return !r.joined[at] || len(r.tokensIn(value, by.op, by.client)) == 0
+}
+
+// tokensIn returns the words of the value by which a client's operation is known: the token of the lease
+// that it asked for or, if the lock tells no token, the words that are the client's own.
+func (r *reader) tokensIn(value string, op, client int) (tokens []string) {
+	if r.acquires(op) && r.pairs[op].Lease().Token != "" {
+		if token := r.tokenOf(op); token != "" && names(value, token) {
+			return []string{token}
+		}
+		return nil
+	}
+	for _, w := range strings.FieldsFunc(value, outsideWord) {
+		if of, sent := r.wordSenders()[w]; sent && of == client {
+			tokens = append(tokens, w)
+		}
+	}
+	return tokens
+}
+
+// wordSenders maps each word that clients sent to the client that sent it first; to Stranger, if another
+// client sent it too, without having read it. Numbers and the sources of scripts are left out.
+func (r *reader) wordSenders() map[string]int {
+	if r.words != nil {
+		return r.words
+	}
+	type read struct {
+		client int
+		word   string
+	}
+	r.words = map[string]int{}
+	known := map[read]bool{}
+	for _, c := range r.Commands {
+		for i, arg := range c.Args {
+			if _, isScript := c.Script(); isScript && i == 1 {
+				continue
+			}
+			for w := range strings.FieldsFuncSeq(string(arg), outsideWord) {
+				of, sent := r.words[w]
+				_, err := strconv.ParseFloat(w, 64)
+				switch {
+				case err == nil:
+				case !sent:
+					r.words[w] = c.Client
+				case of != c.Client && !known[read{c.Client, w}]:
+					r.words[w] = Stranger
+				}
+			}
+		}
+		for w := range strings.FieldsFuncSeq(string(c.Reply), outsideWord) {
+			known[read{c.Client, w}] = true
+		}
+	}
+	return r.words
 }
 
 // tokenOf returns the token of the lease that an acquire asked for. It returns "" if the operation is no
@@ -79,6 +133,8 @@ func names(value, token string) bool {
 		rest = rest[i+len(token):]
 	}
 }
+
+func outsideWord(c rune) bool { return !partOfWord(c) }
 
 func partOfWord(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || c == '-' || c == '_'

@@ -69,6 +69,7 @@ type reader struct {
 	differences map[int]Difference       // cache; see the method difference
 	arguments   map[string]*argument     // cache; see the method acquireArguments
 	tokens      map[string]int           // cache: the client by its token, Stranger if several clients use it
+	words       map[string]int           // cache; see the method wordSenders
 	joined      map[KeyPlace]bool        // places in which an acquire that succeeded left another owner's token
 }
 

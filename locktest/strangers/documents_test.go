@@ -1,6 +1,7 @@
 package strangers
 
 import (
+	"context"
 	"maps"
 
 	"github.com/redis/go-redis/v9"
@@ -72,6 +73,28 @@ func documents() []Stranger {
 		{ID: "owner-and-asker", Doc: "the value is the owner's token and that of the client that asked last", Right: true,
 			bind: of(inOneValue(takeOrAsk, releaseFirst))},
 		{ID: "owner-beside-owner", Doc: "the same, but who asks is let in", bind: of(inOneValue(takeBeside, releaseFirst))},
+		{ID: "document-counts-untold", Doc: "document-counts, which tells nobody its tokens", Right: true,
+			bind: of(untold(takeOrCount, releaseDocument))},
+		{ID: "document-signed-untold", Doc: "document-signed, which tells nobody its tokens", bind: of(untold(takeOrSign, releaseDocument))},
+		{ID: "owner-and-asker-untold", Doc: "owner-and-asker, which tells nobody its tokens", Right: true, bind: of(untold(takeOrAsk, releaseFirst))},
+		{ID: "owner-beside-owner-untold", Doc: "owner-beside-owner, which tells nobody its tokens", bind: of(untold(takeBeside, releaseFirst))},
+	}
+}
+
+// untold is inOneValue without the token in the lease. The handle itself keeps the token of its last grant.
+func untold(take, release *redis.Script) func(lease) locks.Lock {
+	return func(l lease) locks.Lock {
+		inner, held := inOneValue(take, release)(l), locks.Lease{}
+		return steps{
+			func(ctx context.Context) (locks.Lease, error) {
+				got, err := inner.TryLock(ctx)
+				if err == nil {
+					held = got
+				}
+				return locks.Lease{}, err
+			},
+			func(ctx context.Context, _ locks.Lease) error { return inner.Unlock(ctx, held) },
+		}
 	}
 }
 
@@ -84,17 +107,17 @@ func inOneValue(take, release *redis.Script) func(lease) locks.Lock {
 }
 
 func init() {
+	signed := promised{
+		allowed: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"), wrong(checker.Starved, "liveness")),
+		rows:    rows(under(columns, finds("", "ownership", checker.Race))),
+	}
+	beside := promised{
+		unseen:  true,
+		allowed: all(limits(), wrong(checker.Unclassified, beliefs...), wrong(checker.Race, "exclusion", "resource", "ownership")),
+		rows:    []row{finds("none", "exclusion", checker.Unclassified)},
+	}
 	maps.Copy(table, map[string]promised{
-		"document-counts": plain(),
-		"document-signed": {
-			allowed: all(limits(), wrong(checker.Race, "ownership"), wrong(checker.OrphanedKey, "liveness"), wrong(checker.Starved, "liveness")),
-			rows:    rows(under(columns, finds("", "ownership", checker.Race))),
-		},
-		"owner-and-asker": plain(),
-		"owner-beside-owner": {
-			unseen:  true,
-			allowed: all(limits(), wrong(checker.Unclassified, beliefs...), wrong(checker.Race, "exclusion", "resource", "ownership")),
-			rows:    []row{finds("none", "exclusion", checker.Unclassified)},
-		},
+		"document-counts": plain(), "document-counts-untold": plain(), "owner-and-asker": plain(), "owner-and-asker-untold": plain(),
+		"document-signed": signed, "document-signed-untold": signed, "owner-beside-owner": beside, "owner-beside-owner-untold": beside,
 	})
 }
