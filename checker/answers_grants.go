@@ -126,11 +126,13 @@ func (rp *denials) contested(g *keyspace.Grant, p *history.Pair) bool {
 	return len(others) >= evidence.Permits(rp.Claims) || others[g.Client] || others[keyspace.Stranger]
 }
 
-// refusedAgain reports whether the client did not hear the reply to the command that made the
-// grant, but heard the reply to a repetition of that command.
+// refusedAgain reports whether the client did not hear the reply to a command that made one of the
+// acquire's grants on the grant's node, but heard the reply to a repetition of that command.
 func (rp *denials) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
-	return !rp.heard(g.Cmd, p) && slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
-		return pos != g.Cmd && rp.Commands[pos].Sent >= rp.Commands[g.Cmd].Sent && repeats(rp.Commands[pos], rp.Commands[g.Cmd]) && rp.heard(pos, p)
+	return slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
+		return o.Node == g.Node && !rp.heard(o.Cmd, p) && slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
+			return pos != o.Cmd && rp.Commands[pos].Sent >= rp.Commands[o.Cmd].Sent && repeats(rp.Commands[pos], rp.Commands[o.Cmd]) && rp.heard(pos, p)
+		})
 	})
 }
 

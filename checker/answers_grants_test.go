@@ -160,6 +160,17 @@ func TestAnAcquireThatMayBeRightIsNotAccused(t *testing.T) {
 			s.hold(1, 5, 1, "t1")
 			s.denied(10, 0, set("OK", "t0"), set("nil", "t0"))
 		}, []string{orphan}},
+		{"the repetition was refused, and entered it among those who ask", "set-nx-px", func(s *story) {
+			const takeOrAsk = `if redis.call("EXISTS", KEYS[1]) == 1 then redis.call("ZADD", KEYS[1], 1, ARGV[2]) return 0 end redis.call("ZADD", KEYS[1], 0, ARGV[1]) return 1`
+			ask := []string{"EVAL", takeOrAsk, "1", "lock", "t0", "c0"}
+			s.take(1, 1, "1", "EVAL", takeOrAsk, "1", "lock", "t1", "c1")
+			s.give(5, 1, "1", "DEL", "lock")
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "1", ask...)
+			s.cmd(11, 0, "0", ask...)
+			s.done(12, 0, history.Fail)
+			s.goesOn(60, 0)
+		}, nil},
 		{"its key expired before the answer", "set-nx-px", func(s *story) {
 			s.hold(1, 5, 1, "t1")
 			s.invoke(9, 0, history.FAcquire)
