@@ -92,19 +92,19 @@ func (e *evidence) add(c *cellDetail) (err error) {
 	for _, p := range c.Story.Prevented {
 		c.Remedies = append(c.Remedies, e.share(wording.Sentence(p)))
 	}
+	drawn := c.Drawn
+	if c.Undeclared() && len(drawn) <= e.plain {
+		e.plain -= len(drawn)
+		c.PlainDrawn, drawn = template.HTML(drawn), ""
+	}
 	var text, stored, entries string
 	for name, piece := range map[string]*string{"story": &text, "stored": &stored, "entries": &entries} {
 		if *piece, err = executed(name, *c); err != nil {
 			return err
 		}
 	}
-	drawn := c.Drawn
 	if c.Undeclared() {
 		c.Plain, c.PlainStored, text, stored = template.HTML(text), template.HTML(stored), "", ""
-		if len(drawn) <= e.plain {
-			e.plain -= len(drawn)
-			c.PlainDrawn, drawn = template.HTML(drawn), ""
-		}
 	}
 	c.Number = len(e.Stories)
 	e.Stories, e.Timelines = append(e.Stories, text), append(e.Timelines, drawn)

@@ -59,11 +59,11 @@ func htmlReport(r result, drawn []plots.Plot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	symbols, err := timeline.Symbols()
+	shared, err := timeline.Shared()
 	if err != nil {
 		return nil, err
 	}
-	content.Remedies, content.Symbols = told.remedies(), template.HTML(svg.Defs+string(symbols))
+	content.Remedies, content.Shared = told.remedies(), template.HTML(`<svg class="symbols" aria-hidden="true">`+svg.Defs+"</svg>\n"+string(shared))
 	content.Style, content.Script = template.CSS(pageStyle+timeline.Style), cdata(timeline.Script+pageScript)
 	content.Evidence = " " // the page's size counts what stands around the evidence
 	plain, err := executed(HTMLFile, content)
@@ -83,7 +83,7 @@ type pageContent struct {
 	Remedies        []sharedText
 	Style           template.CSS
 	Script          template.JS
-	Symbols         template.HTML // of all timelines
+	Shared          template.HTML // by all timelines
 	Evidence        template.HTML
 	UndecidedAdvice string
 	RenewalWords    string

@@ -91,9 +91,9 @@ func (p *picture) axis() {
 	place := func(i int) {
 		at, x := p.Axis[i].At, p.ruler.places[i]
 		label := strings.TrimSuffix(wording.Instant(at), " s")
-		if near := func(j int) bool {
-			return j >= 0 && j < len(p.Axis) && strings.HasPrefix(wording.Instant(p.Axis[j].At), label)
-		}; near(i-1) || near(i+1) {
+		if equal := func(j int) bool {
+			return j >= 0 && j < len(p.Axis) && wording.Instant(p.Axis[j].At) == wording.Instant(at)
+		}; equal(i-1) || equal(i+1) {
 			label = wording.Stamp(at)
 		}
 		w := widthOf(label)
@@ -101,7 +101,7 @@ func (p *picture) axis() {
 		for n := range rows {
 			if rows[n].take(from, from+w, 5) {
 				y := p.Floor + px(32+14*n)
-				texts[i] = tick{X: px(x), Middle: px(from + w/2), Y: y, Foot: y - 11, Top: lanesAt, Floor: p.Floor, Time: label}
+				texts[i] = tick{X: px(x), Shift: px(from + w/2 - x), Y: y, Foot: y - 11, Top: lanesAt, Floor: p.Floor, Time: label}
 				return
 			}
 		}

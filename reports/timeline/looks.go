@@ -20,7 +20,7 @@ var (
 	barGone     = &look{Name: "gone", Text: "believes it holds, but its key is gone", Top: -9, Height: 20, Pattern: "gaps"}
 	barUnknown  = &look{Name: "unknown", Text: "outcome unknown", Top: -9, Height: 20, Pattern: "doubts"}
 	barKey      = &look{Name: "key", Text: "key in Redis, in its owner's colour", Top: -5, Height: 14}
-	barKeyEver  = &look{Name: "ever", Text: "without expiry", Top: -5, Height: 14}
+	barKeyEver  = &look{Name: "ever", Text: "key without expiry", Top: -5, Height: 14}
 	barFault    = &look{Name: "fault", Text: "fault in force, in its colour", Top: -8, Height: 16, Beside: true}
 	barFinding  = &look{Name: "found", Text: "found: the violation told", Top: -8, Height: 16, Beside: true}
 	barOther    = &look{Name: "other", Text: "found: other violations", Top: -8, Height: 16, Beside: true}
@@ -55,11 +55,11 @@ var looks = []*look{
 // laneHeights are the heights of lanes, in pixels.
 var laneHeights = [...]float64{faultLane: 20, findingLane: 20, clientLane: 40, nodeLane: 34}
 
-// legend explains the looks of the names, from y down, and returns where it ends.
+// legend explains the looks of the names, or all, from y down, and returns where it ends.
 func legend(y px, names map[string]bool) (out []entry, height px) {
 	x := px(12)
 	for _, k := range looks {
-		if !names[k.Name] {
+		if names != nil && !names[k.Name] {
 			continue
 		}
 		w := px(widthOf(k.Text) + 38)

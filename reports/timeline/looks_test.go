@@ -25,7 +25,7 @@ func everything() scene {
 
 // Each look has a style or a symbol, and stands in the legend. No entry leaves the picture.
 func TestLegendExplainsEveryLook(t *testing.T) {
-	symbols, err := Symbols()
+	shared, err := Shared()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestLegendExplainsEveryLook(t *testing.T) {
 			t.Errorf("two looks are named %q", k.Name)
 		}
 		names[k.Name] = true
-		if !strings.Contains(Style, ".tl-"+k.Name+" ") && !strings.Contains(Style, ".tl-"+k.Name+",") && !strings.Contains(string(symbols), `id="tl-`+k.Name+`"`) {
+		if !strings.Contains(Style, ".tl-"+k.Name+" ") && !strings.Contains(Style, ".tl-"+k.Name+",") && !strings.Contains(string(shared), `id="tl-`+k.Name+`"`) {
 			t.Errorf("%s has neither a style nor a symbol", k.Name)
 		}
 	}

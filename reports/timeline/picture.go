@@ -18,11 +18,11 @@ import (
 const (
 	width     = 960
 	right     = 14 // margin
-	harmAt    = 54 // where the harm's label is, and the numbers of steps
-	numbersAt = 70
+	harmAt    = 54 // where the harm's label is
 	lanesAt   = 82
-	laneGap   = 6 // between kinds of lanes
-	least     = 3 // the width of the shortest bar
+	untitled  = 24 // where a picture begins that stands in a page, below the heading of its cell
+	laneGap   = 6  // between kinds of lanes
+	least     = 3  // the width of the shortest bar
 	fontSize  = 11
 	legendRow = 18
 )
@@ -39,29 +39,21 @@ var (
 )
 
 // Draw draws the part of a trial in focus as an SVG picture, with the steps of its story. faultColor returns a
-// fault's colour as "#rrggbb". alone: the picture is a file of its own. A page needs Style and Symbols beside it.
+// fault's colour as "#rrggbb". alone: the picture is a file of its own. A page needs Style, Script and Shared, and has
+// a heading and the story beside the picture.
 func Draw(f story.Focus, told []story.Step, faultColor func(string) string, alone bool) ([]byte, error) {
 	p := newPicture(newScene(f, told), faultColor)
 	if p.Alone = alone; !alone {
-		_, p.Height = wholeLegend()
-		p.Height += p.Foot
+		p.Top, p.Height = untitled, p.Caption+8-untitled
 	}
 	return written("timeline", p)
 }
 
-// Symbols returns what all timelines of a page share, such as their legend: it stands in the page once.
-func Symbols() ([]byte, error) {
-	var p picture
-	p.Legend, _ = wholeLegend()
-	return written("shared", p)
-}
-
-func wholeLegend() ([]entry, px) {
-	all := map[string]bool{}
-	for _, k := range looks {
-		all[k.Name] = true
-	}
-	return legend(0, all)
+// Shared returns what all timelines of a page share: it stands in the page once. The script gives each timeline the
+// entries of the legend that it needs.
+func Shared() ([]byte, error) {
+	all, _ := legend(0, nil)
+	return written("shared", all)
 }
 
 func written(name string, p any) ([]byte, error) {
@@ -81,6 +73,7 @@ func (x px) String() string { return strconv.FormatFloat(math.Round(float64(x)*1
 type picture struct {
 	scene
 	Alone         bool
+	Top           px
 	Width, Height px
 	Left, Plot    px // where the lanes begin, and how wide they are
 	Floor, End    px // where they end, below and at the right
@@ -90,11 +83,12 @@ type picture struct {
 	Grounds       []shape // behind all: they stay where they are
 	Names         []text
 	Shapes        []shape // across all lanes
+	Ticks         []tick
+	Numbers       []number
 	Lines         []rule
 	Rows          []strip
-	Items         []item // late messages and numbers of steps
+	Items         []item // late messages
 	Harmed        text
-	Ticks         []tick
 	Legend        []entry
 
 	ruler  ruler
@@ -125,7 +119,7 @@ type rule struct {
 	X1, Y1, X2, Y2 px
 }
 
-// item is a bar, a mark, a late message or the number of a step, with its title.
+// item is a bar with what belongs to it, a mark or a late message, with its title.
 type item struct {
 	Class, Title string
 	Bars         []shape
@@ -133,7 +127,13 @@ type item struct {
 	Stem         bool
 	X, Y         px
 	Line         *rule
-	Number       int
+}
+
+// number is that of a step. A line leads from the number to the instant X, and down to its lane.
+type number struct {
+	X, Shift, Foot px
+	Title          string
+	Number         int
 }
 
 type text struct {
@@ -143,10 +143,10 @@ type text struct {
 
 // tick is a time at the axis. Gap says how much time passes until the next one; "" if there is no room.
 type tick struct {
-	X, Middle, Y, Foot, Top, Floor px // the tick leads from the floor at X to its time, at Middle
-	GapX, GapY                     px
-	Time, Gap                      string
-	Broken                         bool // the axis is shorter here than time would be
+	X, Shift, Y, Foot, Top, Floor px // the tick leads from the floor at X to its time, moved by Shift
+	GapX, GapY                    px
+	Time, Gap                     string
+	Broken                        bool // the axis is shorter here than time would be
 }
 
 type entry struct {
@@ -239,7 +239,6 @@ func (p *picture) lane(i int, l lane) {
 		if b.Look == barFault {
 			bars[0].Ink = p.inks(b.Fault)
 		}
-		p.legend["key"] = p.legend["key"] || b.Look == barKeyEver
 		for _, x := range b.Refused {
 			if r, last := p.bar(barBusy, x.From, x.To), bars[len(bars)-1]; len(bars) == 1 || r.X > last.X+last.W {
 				bars = append(bars, r)
@@ -303,9 +302,8 @@ func (p *picture) story() {
 		if s.Lane >= 0 {
 			foot = p.middle(s.Lane)
 		}
-		p.Lines = append(p.Lines, rule{"lead", px(last), numbersAt, px(x), lanesAt}, rule{"lead", px(x), lanesAt, px(x), px(foot)})
 		title := fmt.Sprintf("%d. %s: %s", i+1, wording.Instant(s.At), wording.Plain(wording.Sentence(s.Text)))
-		p.Items = append(p.Items, item{Title: title, Number: i + 1, X: px(last), Y: numbersAt})
+		p.Numbers = append(p.Numbers, number{px(x), px(last - x), px(foot), title, i + 1})
 		p.legend["step"] = true
 	}
 }

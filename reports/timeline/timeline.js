@@ -11,10 +11,12 @@ function liveTimeline(place) {
   const tools = make("div", place, { className: "timeline-tools" }), frame = svg.parentNode;
   const told = make("div", place, { className: "timeline-told", role: "status" });
   place.prepend(tools);
+  told.before(document.getElementById("tl-legend").content.cloneNode(true));
+  for (const e of place.querySelectorAll("[data-look]")) e.hidden = !svg.querySelector(`.tl-${e.dataset.look}, [href="#tl-${e.dataset.look}"]`);
   svg.setAttribute("tabindex", 0);
 
   // Zoom: what has a place in the plot moves, and the rest stays as large as it is.
-  const places = [...plot.querySelectorAll("*")].flatMap(e => ["x", "x1", "x2", "cx", "width"].filter(a => e.hasAttribute(a)).map(a => [e, a, Number(e.getAttribute(a))]));
+  const places = [...plot.querySelectorAll(":not(.at *)")].flatMap(e => ["x", "x1", "x2", "width"].filter(a => e.hasAttribute(a)).map(a => [e, a, Number(e.getAttribute(a))]));
   let scale = 1, left = 0;
   const show = (k, from) => {
     scale = Math.min(Math.max(k, 1), 1000);
@@ -74,7 +76,11 @@ function liveTimeline(place) {
     if (id === cell.id && marks[n]) pin(Number(n));
   };
   addEventListener("hashchange", follow);
-  const steps = [...cell.querySelectorAll(".steps li")], numbers = marks.filter(m => m.querySelector(".tl-number"));
+  const steps = [...cell.querySelectorAll(".steps li")], numbers = marks.filter(m => m.matches(".tl-step"));
+  numbers.forEach((m, i) => { // the story has the text of a step
+    m.prepend(document.createElementNS(svg.namespaceURI, "title"));
+    m.firstChild.textContent = `${i + 1}. ${steps[i] ? steps[i].textContent.trim() : ""}`;
+  });
   const light = (i, on) => { for (const e of [steps[i], numbers[i]]) if (e) e.classList.toggle("lit", on); };
   steps.forEach((li, i) => { for (const type of ["enter", "leave"]) li.addEventListener("pointer" + type, () => light(i, type === "enter")); });
   marks.forEach((m, n) => {

@@ -87,7 +87,6 @@ func TestEveryItemHasATitleAndAPlace(t *testing.T) {
 	for _, s := range drawn(t) {
 		f := focusOn(t, s)
 		p := newPicture(newScene(f, story.Tell(f).Steps), faultColor)
-		number := 0
 		items := p.Items
 		for _, row := range p.Rows {
 			items = append(items, row.Items...)
@@ -96,17 +95,17 @@ func TestEveryItemHasATitleAndAPlace(t *testing.T) {
 			if x.Title == "" {
 				t.Errorf("%s: no title: %+v", s.Name, x)
 			}
-			if x.Number > 0 {
-				if number++; x.Number != number {
-					t.Errorf("%s: step %d has the number %d", s.Name, number, x.Number)
-				}
-			}
 			if x.X < 0 || x.X > p.Plot+.1 || slices.ContainsFunc(x.Bars, func(b shape) bool { return b.W < least || b.X < 0 || b.X > p.Plot+.1 }) {
 				t.Errorf("%s: not in the picture: %+v", s.Name, x)
 			}
 		}
-		if number != len(p.Steps) {
-			t.Errorf("%s: %d numbers for %d steps", s.Name, number, len(p.Steps))
+		if len(p.Numbers) != len(p.Steps) {
+			t.Errorf("%s: %d numbers for %d steps", s.Name, len(p.Numbers), len(p.Steps))
+		}
+		for i, n := range p.Numbers {
+			if n.Number != i+1 || n.Title == "" || n.X+n.Shift < 0 || n.X+n.Shift > p.Plot {
+				t.Errorf("%s: step %d is %+v", s.Name, i+1, n)
+			}
 		}
 		if !slices.ContainsFunc(p.Steps, func(x step) bool { return x.Lane >= 0 }) && len(p.Steps) > 2 {
 			t.Errorf("%s: no step has a lane", s.Name)
