@@ -42,17 +42,19 @@ const (
 // requestLimit is the maximum number of bytes of a request.
 const requestLimit = 64 << 20
 
-// The library's source: clocks and requests, then sockets.
+// The library's source: clocks and requests, then threads, then sockets.
 var (
 	//go:embed shim/virtualtime.c
 	clocksSource []byte
+	//go:embed shim/threads.c
+	threadsSource []byte
 	//go:embed shim/sockets.c
 	socketsSource []byte
 )
 
 // library returns the path of the preloaded library.
 var library = sync.OnceValues(func() (string, error) {
-	return clockshim.Build("virtualtime", slices.Concat(clocksSource, clockshim.Calls, socketsSource), "-ldl")
+	return clockshim.Build("virtualtime", slices.Concat(clocksSource, threadsSource, clockshim.Calls, socketsSource), "-ldl")
 })
 
 // driver serves the requests of one child in virtual time.

@@ -84,30 +84,32 @@ func clash(argv []string) func(context.Context, testbed.Env) error {
 }
 
 func TestTheSameTrialOfAnotherLanguageIsTheSameTwice(t *testing.T) {
-	argv := command(t)
-	first, err := simulate(t, 2, clash(argv))
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := simulate(t, 2, clash(argv))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if first != second || strings.Count(first, "EVAL") < 6 {
-		t.Errorf("the commands differ, or are too few:\n%s\n%s", first, second)
+	for _, mode := range []string{"", "thread"} { // the second connects in a thread of its own
+		argv := command(t, mode)
+		first, err := simulate(t, 2, clash(argv))
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := simulate(t, 2, clash(argv))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first != second || strings.Count(first, "EVAL") < 6 {
+			t.Errorf("the commands differ, or are too few:\n%s\n%s", first, second)
+		}
 	}
 }
 
 func TestWhatAClientDoesWrongIsSaidInOneLine(t *testing.T) {
 	for mode, want := range map[string]string{
-		"early":  "before it was ready: expected ready first",
-		"prose":  "one JSON object a line",
-		"exit":   "exit status 3",
-		"flood":  "a line of more than",
-		"mute":   "not ready after 20s",
-		"thread": "use --testbed process",
-		"past":   "use --testbed process",
-		"exec":   "use --testbed process",
+		"early": "before it was ready: expected ready first",
+		"prose": "one JSON object a line",
+		"exit":  "exit status 3",
+		"flood": "a line of more than",
+		"mute":  "not ready after 20s",
+		"stuck": "not ready after 20s",
+		"past":  "use --testbed process",
+		"exec":  "use --testbed process",
 	} {
 		_, err := simulate(t, 1, func(_ context.Context, env testbed.Env) error {
 			_, _, err := foreign.Start(env.Client(0).Locks(), command(t, mode))

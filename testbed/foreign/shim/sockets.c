@@ -1,4 +1,4 @@
-/* The second part of virtualtime.c, which is compiled with it: sockets, and waits for descriptors. */
+/* The third part of virtualtime.c, which is compiled with it: sockets, and waits for descriptors. */
 
 /* The nodes' addresses are 10.0.0.1:6379, 10.0.0.2:6379 and so on. */
 static int node_of(const struct sockaddr *a) {
@@ -15,7 +15,10 @@ static int passed(int64_t *answer) {
 	char room[CMSG_SPACE(sizeof(int))];
 	struct iovec v = {answer, sizeof *answer};
 	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
-	if (real(SYS_recvmsg, ctl, &m, MSG_CMSG_CLOEXEC | MSG_WAITALL) != sizeof *answer)
+	long r;
+	while ((r = real(SYS_recvmsg, ctl, &m, MSG_CMSG_CLOEXEC | MSG_WAITALL)) < 0 && errno == EINTR)
+		;
+	if (r != sizeof *answer)
 		real(SYS_exit_group, 0);
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 	return c ? *(int *)CMSG_DATA(c) : -1;
@@ -46,8 +49,9 @@ static int connected(int fd) {
 	return 1;
 }
 static void finish(int fd) {
-	while (!connected(fd))
-		await(&fd, 1, -1);
+	struct pollfd p = {fd, POLLIN, 0};
+	while (dialling(fd) && !connected(fd))
+		await(&p, 1, -1);
 }
 static int refusal(int fd) {
 	int e = refusals[fd];
@@ -58,8 +62,8 @@ int connect(int fd, const struct sockaddr *a, socklen_t n) {
 	int node = ctl < 0 ? 0 : node_of(a);
 	if (!node || fd < 0 || fd >= DESCRIPTORS)
 		return real(SYS_connect, fd, a, n);
-	if (others())
-		give_up("a second thread connects: virtual time cannot carry that\n");
+	if (!me)
+		give_up("a thread that was not started by pthread_create connects: virtual time cannot carry that\n");
 	if (nodes[fd] || dials[fd])
 		return result(nodes[fd] ? -EISCONN : -EALREADY);
 	if (refusals[fd])
@@ -125,23 +129,33 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags) {
 	return mine(fd) ? writev(fd, m->msg_iov, m->msg_iovlen) : real(SYS_sendmsg, fd, m, flags);
 }
 
-/* lets a connection or standard input have what has come; waits for it if the descriptor blocks */
+/* lets a connection or standard input have what has come; waits for it if the descriptor blocks, also for
+ * what another thread writes */
 static int wait_for(int fd, int flags) {
-	if (!mine(fd) && !(virtual() && fd == 0))
+	int own = mine(fd) || fd == 0;
+	if (!virtual() || (!own && !all->next))
 		return 0;
 	struct pollfd p = {fd, POLLIN, 0};
 	if (real(SYS_poll, &p, 1, 0) > 0)
 		return 0;
 	if (flags & MSG_DONTWAIT || fcntl(fd, F_GETFL) & O_NONBLOCK) {
-		await(&fd, 1, 0);
+		if (own)
+			await(&p, 1, 0);
 		return 0;
 	}
 	struct timeval t = {0, 0};
 	socklen_t l = sizeof t;
-	int64_t ns = -1;
+	int64_t until = -1;
 	if (fd != 0 && getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, &l) == 0 && (t.tv_sec || t.tv_usec))
-		ns = t.tv_sec * SECOND + t.tv_usec * 1000;
-	return await(&fd, 1, ns) >= 0 ? 0 : result(-EAGAIN);
+		until = after(t.tv_sec * SECOND + t.tv_usec * 1000);
+	do {
+		if (over(until))
+			return result(-EAGAIN);
+		int e = await(&p, 1, until < 0 ? -1 : until - now(CLOCK_MONOTONIC));
+		if (e)
+			return result(e);
+	} while (real(SYS_poll, &p, 1, 0) == 0);
+	return 0;
 }
 ssize_t read(int fd, void *p, size_t n) { return wait_for(fd, 0) ? -1 : real(SYS_read, fd, p, n); }
 ssize_t __read_chk(int fd, void *p, size_t n, size_t size) { return read(fd, p, n); }
@@ -163,31 +177,22 @@ int close(int fd) {
 	return real(SYS_close, fd);
 }
 
-/* polls without a wait; a descriptor that is being connected is not ready */
 static int polled(struct pollfd *f, nfds_t n) {
 	for (nfds_t i = 0; i < n; i++)
-		if (dialling(f[i].fd) && !connected(f[i].fd))
-			f[i].fd = ~f[i].fd; /* poll leaves out negative ones */
-	int r = real(SYS_poll, f, n, 0);
-	for (nfds_t i = 0; i < n; i++)
-		if (dialling(~f[i].fd))
-			f[i].fd = ~f[i].fd;
-	return r;
+		if (dialling(f[i].fd))
+			connected(f[i].fd);
+	return arrived(f, n);
 }
 static int waiting(struct pollfd *f, nfds_t n, int64_t ns, const sigset_t *s) {
 	struct timespec t = {ns / SECOND, ns % SECOND};
 	if (!virtual())
 		return real(SYS_ppoll, f, n, ns < 0 ? NULL : &t, s, 8);
-	int r = polled(f, n), fds[64], k = 0;
-	for (nfds_t i = 0; i < n && k < 64; i++)
-		if (dialling(f[i].fd) || (f[i].events & POLLIN && (f[i].fd == 0 || mine(f[i].fd))))
-			fds[k++] = f[i].fd;
-	if (r != 0 || (k == 0 && ns == 0))
-		return r;
-	if (k == 0 && n > 0 && ns < 0)
-		return real(SYS_poll, f, n, -1); /* nothing of the simulation's */
-	await(fds, k, ns);
-	return polled(f, n);
+	int64_t until = after(ns);
+	int r, e;
+	for (int last = 0; (r = polled(f, n)) == 0 && !last; last = ns == 0 || over(until))
+		if ((e = await(f, n, ns == 0 || until < 0 ? ns : until - now(CLOCK_MONOTONIC))) != 0)
+			return result(e);
+	return r;
 }
 int poll(struct pollfd *f, nfds_t n, int ms) { return waiting(f, n, ms < 0 ? -1 : ms * 1000000LL, NULL); }
 int __poll_chk(struct pollfd *f, nfds_t n, int ms, size_t size) { return poll(f, n, ms); }
@@ -227,7 +232,6 @@ int pselect(int n, fd_set *restrict r, fd_set *restrict w, fd_set *restrict x, c
 	return selecting(n, r, w, x, t ? t->tv_sec * SECOND + t->tv_nsec : -1);
 }
 
-static int watched[64][2], registered; /* epoll and descriptor */
 int epoll_ctl(int ep, int op, int fd, struct epoll_event *e) {
 	if (virtual() && (fd == 0 || mine(fd))) {
 		int i = 0;
@@ -247,15 +251,12 @@ int epoll_ctl(int ep, int op, int fd, struct epoll_event *e) {
 int epoll_pwait(int ep, struct epoll_event *e, int max, int ms, const sigset_t *s) {
 	if (!virtual())
 		return real(SYS_epoll_pwait, ep, e, max, ms, s, 8);
-	int fds[64], n = 0, r = real(SYS_epoll_pwait, ep, e, max, 0, NULL, 8);
-	for (int i = 0; i < registered; i++)
-		if (watched[i][0] == ep && (watched[i][1] == 0 || mine(watched[i][1])))
-			fds[n++] = watched[i][1];
-	if (r != 0 || (n == 0 && ms == 0))
-		return r;
-	if (n == 0 && ms < 0)
-		return real(SYS_epoll_pwait, ep, e, max, ms, s, 8);
-	await(fds, n, ms < 0 ? -1 : ms * 1000000LL);
-	return real(SYS_epoll_pwait, ep, e, max, 0, NULL, 8);
+	struct pollfd p = {ep, POLLIN, 0};
+	int64_t ns = ms < 0 ? -1 : ms * 1000000LL, until = after(ns);
+	int r, w;
+	for (int last = 0; (r = real(SYS_epoll_pwait, ep, e, max, 0, NULL, 8)) == 0 && !last; last = ns == 0 || over(until))
+		if ((w = await(&p, 1, ns == 0 || until < 0 ? ns : until - now(CLOCK_MONOTONIC))) != 0)
+			return result(w);
+	return r;
 }
 int epoll_wait(int ep, struct epoll_event *e, int max, int ms) { return epoll_pwait(ep, e, max, ms, NULL); }

@@ -1,16 +1,21 @@
 /* A preloaded library (LD_PRELOAD) that runs one program in the virtual time of a simulation. The
- * program's main thread asks the simulation, over the socket $LOCKSTORM_VIRTUAL_TIME, for each wait,
- * each connection to a node and each byte sent to a node or to standard output. The next descriptor
- * is memory with the clocks. Between two waits no virtual time passes. Bytes that nodes sent come
- * over a Unix socket that takes the place of the program's. Other threads keep the machine's waits
- * and may not touch connections. Children of the program are not in virtual time. */
+ * program asks the simulation, over the socket $LOCKSTORM_VIRTUAL_TIME, for each wait, each
+ * connection to a node and each byte sent to a node or to standard output. The next descriptor is
+ * memory with the clocks. Between two waits no virtual time passes. Bytes that nodes sent come over a
+ * Unix socket that takes the place of the program's. Of several threads one runs at a time (threads.c).
+ * Children of the program, and threads that it starts without pthread_create, are not in virtual time. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,6 +36,7 @@
 #endif
 
 #define SECOND 1000000000LL
+#define FOREVER (1LL << 61) /* nanoseconds */
 #define DESCRIPTORS 1024
 #define NOT_CARRIED 70 /* exit code: the program does what virtual time cannot carry */
 
@@ -40,6 +46,8 @@ static uint64_t seed;
 static char nodes[DESCRIPTORS]; /* by descriptor: the node that it is connected to, from 1 */
 static char dials[DESCRIPTORS]; /* by descriptor: the node that it is being connected to, from 1 */
 static int refusals[DESCRIPTORS]; /* by descriptor: the error of its connect, for getsockopt */
+static int watched[64][2], registered; /* by epoll_ctl: epoll and descriptor */
+static __thread struct thread *me __attribute__((tls_model("initial-exec"))); /* NULL = not in virtual time */
 
 static long (*libc)(long, ...);
 static long (*find(void))(long, ...) {
@@ -49,29 +57,24 @@ static long (*find(void))(long, ...) {
 }
 #define real find()
 
-static int others(void) {
-	static __thread int thread; /* 1 = the main thread */
-	if (!thread)
-		thread = real(SYS_gettid) == real(SYS_getpid) ? 1 : 2;
-	return thread == 2;
-}
 static void give_up(const char *why) {
 	real(SYS_write, 2, why, strlen(why));
 	real(SYS_exit_group, NOT_CARRIED);
 }
+static int linked(int fd) { return ctl >= 0 && fd >= 0 && fd < DESCRIPTORS && nodes[fd]; }
 static int dialling(int fd) { return ctl >= 0 && fd >= 0 && fd < DESCRIPTORS && dials[fd]; }
 static void finish(int fd);
 /* whether the descriptor is a connection to a node; waits until it is connected */
 static int mine(int fd) {
-	if (ctl < 0 || fd < 0 || fd >= DESCRIPTORS || !(nodes[fd] || dials[fd]))
+	if (!linked(fd) && !dialling(fd))
 		return 0;
-	if (others())
-		give_up("a second thread touches a connection: virtual time cannot carry that\n");
+	if (!me)
+		give_up("a thread that was not started by pthread_create touches a connection: virtual time cannot carry that\n");
 	if (dials[fd])
 		finish(fd);
 	return nodes[fd];
 }
-static int virtual(void) { return ctl >= 0 && !others(); }
+static int virtual(void) { return ctl >= 0 && me; }
 
 static void exchange(int out, void *p, size_t n) {
 	for (char *b = p; n > 0;) {
@@ -104,13 +107,9 @@ static long result(int64_t r) {
 
 static int reads; /* of a clock since the last wait */
 static int64_t spin = 1000; /* the step of a clock that is read without a wait */
-/* awaits until a descriptor can be read: -1 = timed out */
-static int64_t await(const int *fds, int n, int64_t ns) {
-	reads = 0;
-	if (ns != 0)
-		spin = 1000;
-	return ask('W', 0, ns, fds, n * sizeof *fds);
-}
+/* waits until a descriptor is ready, or for so long (< 0 = without limit): 0, or -EINTR. 0 ns lets others run. */
+static int await(struct pollfd *f, nfds_t n, int64_t ns);
+static void begin(void);
 
 static void forked(void) { ctl = -1; }
 
@@ -132,6 +131,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	fcntl(ctl, F_SETFD, FD_CLOEXEC);
 	close(ctl + 1);
 	pthread_atfork(NULL, NULL, forked);
+	begin();
 	ask('H', 0, 0, NULL, 0);
 }
 
@@ -140,7 +140,7 @@ static int64_t now(clockid_t c) { return clocks[c == CLOCK_REALTIME || c == CLOC
 int clock_gettime(clockid_t c, struct timespec *t) {
 	if (ctl < 0 || c == CLOCK_PROCESS_CPUTIME_ID || c == CLOCK_THREAD_CPUTIME_ID)
 		return real(SYS_clock_gettime, c, t);
-	if (!others() && ++reads > 10000) { /* a loop that waits for the clock */
+	if (me && ++reads > 10000) { /* a loop that waits for the clock */
 		int64_t step = spin;
 		await(NULL, 0, step);
 		spin = step < 1000000 ? 2 * step : step;
@@ -156,13 +156,18 @@ int clock_nanosleep(clockid_t c, int flags, const struct timespec *t, struct tim
 	int64_t ns = t->tv_sec * SECOND + t->tv_nsec;
 	if (flags & TIMER_ABSTIME)
 		ns -= now(c);
-	await(NULL, 0, ns < 0 ? 0 : ns);
-	return 0;
+	int64_t until = now(CLOCK_MONOTONIC) + ns;
+	int e = await(NULL, 0, ns < 0 ? 0 : ns);
+	if (e && left && !(flags & TIMER_ABSTIME)) {
+		ns = until - now(CLOCK_MONOTONIC);
+		*left = (struct timespec){ns / SECOND, ns % SECOND};
+	}
+	return -e;
 }
 int nanosleep(const struct timespec *t, struct timespec *left) {
 	if (!virtual())
 		return real(SYS_nanosleep, t, left);
-	return clock_nanosleep(CLOCK_MONOTONIC, 0, t, left);
+	return result(-clock_nanosleep(CLOCK_MONOTONIC, 0, t, left));
 }
 int usleep(useconds_t us) {
 	struct timespec t = {us / 1000000, us % 1000000 * 1000};
@@ -170,8 +175,7 @@ int usleep(useconds_t us) {
 }
 unsigned sleep(unsigned s) {
 	struct timespec t = {s, 0};
-	nanosleep(&t, NULL);
-	return 0;
+	return nanosleep(&t, &t) < 0 ? t.tv_sec + 1 : 0;
 }
 
 /* Random bytes come from the trial's seed (xorshift64). */
@@ -195,11 +199,3 @@ uint32_t arc4random(void) {
 }
 pid_t getpid(void) { return ctl >= 0 ? 1000 : real(SYS_getpid); }
 pid_t getppid(void) { return ctl >= 0 ? 999 : real(SYS_getppid); }
-
-long syscall(long number, ...) {
-	va_list v;
-	va_start(v, number);
-	long a = va_arg(v, long), b = va_arg(v, long), c = va_arg(v, long), d = va_arg(v, long), e = va_arg(v, long), f = va_arg(v, long);
-	va_end(v);
-	return number == SYS_getrandom ? getrandom((void *)a, b, c) : real(number, a, b, c, d, e, f);
-}

@@ -59,6 +59,9 @@ if mode == "thread":
     t = threading.Thread(target=command, args=("PING",))
     t.start()
     t.join()
+if mode == "stuck":
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    threading.Event().wait()
 if mode == "exec":
     os.execv("/bin/sleep", ["sleep", "3600"])
 if mode == "past":
