@@ -38,6 +38,8 @@ func (e example) String() string { return strings.Join(e.argv, " ") }
 var examples = []example{
 	{argv: []string{"/usr/bin/python3", "redis_py.py"}, probe: []string{"/usr/bin/python3", "-c", "import redis"},
 		packages: "python3-redis", ready: line{Ready: true, Extend: true}},
+	{argv: []string{"/usr/bin/python3", "redis_py_watchdog.py"}, probe: []string{"/usr/bin/python3", "-c", "import redis"},
+		packages: "python3-redis", ready: line{Ready: true, Renews: true}},
 	{argv: []string{"/usr/bin/python3", "redlock.py"}, probe: []string{"/usr/bin/python3", "-c", "import redis"},
 		packages: "python3-redis", ready: line{Ready: true, UntilToo: true, Independent: true}},
 	{argv: []string{"php", "symfony_lock.php"},
@@ -49,6 +51,8 @@ var examples = []example{
 		packages: "php-cli php-redis php-illuminate-cache php-illuminate-redis", ready: line{Ready: true}},
 	{argv: []string{"ruby", "set_nx.rb"}, probe: []string{"ruby", "-e", "require 'redis'"},
 		packages: "ruby-redis", ready: line{Ready: true, Extend: true}},
+	{argv: []string{"ruby", "set_nx_watchdog.rb"}, probe: []string{"ruby", "-e", "require 'redis'"},
+		packages: "ruby-redis", ready: line{Ready: true, Renews: true}},
 	{argv: []string{"node", "set_nx.cjs"}, probe: []string{"node", "-e", "require('redis')"},
 		packages: "node-redis", ready: line{Ready: true, Extend: true}},
 }
@@ -59,7 +63,9 @@ type line struct {
 	Extend      bool
 	UntilToo    bool // in the line that says ready, until is a truth value
 	Independent bool
+	Renews      bool
 	ID          int64
+	Lost        int64
 	Token       string
 	Until       int64
 	Error       string
@@ -67,13 +73,14 @@ type line struct {
 
 func (l *line) UnmarshalJSON(text []byte) error {
 	var raw struct {
-		Ready, Extend, Independent bool
-		ID                         int64
-		Token, Error               string
-		Until                      json.RawMessage
+		Ready, Extend, Independent, Renews bool
+		ID, Lost                           int64
+		Token, Error                       string
+		Until                              json.RawMessage
 	}
 	err := json.Unmarshal(text, &raw)
-	*l = line{Ready: raw.Ready, Extend: raw.Extend, Independent: raw.Independent, ID: raw.ID, Token: raw.Token, Error: raw.Error}
+	*l = line{Ready: raw.Ready, Extend: raw.Extend, Independent: raw.Independent, Renews: raw.Renews,
+		ID: raw.ID, Lost: raw.Lost, Token: raw.Token, Error: raw.Error}
 	switch {
 	case err != nil || raw.Until == nil:
 		return err
@@ -165,6 +172,9 @@ func (p *process) ask(do string, ttl time.Duration, lease line) line {
 		p.t.Fatalf("%s: %v\n%s", do, err, p.errs)
 	}
 	l := p.read()
+	for l.Lost != 0 {
+		l = p.read()
+	}
 	if l.ID != p.last {
 		p.t.Fatalf("%s %d: got the answer %+v", do, p.last, l)
 	}

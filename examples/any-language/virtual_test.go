@@ -21,7 +21,7 @@ func TestTrialsAreTheSameOnOneProcessorAndOnTwo(t *testing.T) {
 			e.needPackages(t)
 			id := "example-" + strings.TrimSuffix(e.argv[1], filepath.Ext(e.argv[1]))
 			locks.Register(foreign.Recipe(id, e.argv, foreign.Abilities{
-				Extend: e.ready.Extend, Until: e.ready.UntilToo, Independent: e.ready.Independent,
+				Extend: e.ready.Extend, Until: e.ready.UntilToo, Independent: e.ready.Independent, Renews: e.ready.Renews,
 			}))
 			defer locks.Unregister(id)
 			one, two := trialOn(t, id, 1), trialOn(t, id, 2)

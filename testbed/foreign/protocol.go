@@ -20,6 +20,8 @@ type Abilities struct {
 	Readers   bool `json:"readers,omitempty"`
 	Reentrant bool `json:"reentrant,omitempty"`
 	Blocking  bool `json:"blocking,omitempty"`
+	// Renews: the lock keeps a lease alive by itself until it is released.
+	Renews bool `json:"renews,omitempty"`
 	// Independent: the lock needs a majority of several nodes that know nothing of each other.
 	Independent bool `json:"independent,omitempty"`
 }

@@ -21,10 +21,10 @@ func Recipe(id string, argv []string, able Abilities) locks.Recipe {
 		Claims: func(ttl time.Duration, nodes int) history.Claims {
 			return history.Claims{
 				Quorum: nodes/2 + 1, TTL: ttl, Recovery: ttl, Extends: able.Extend, Fenced: able.Fence,
-				ReadWrite: able.Readers, Reentrant: able.Reentrant, Waits: able.Blocking,
+				ReadWrite: able.Readers, Reentrant: able.Reentrant, Waits: able.Blocking, Renews: able.Renews,
 			}
 		},
-		Flaws: locks.Limits(locks.Known{Deadlines: able.Until, Fenced: able.Fence, Reentrant: able.Reentrant}),
+		Flaws: locks.Limits(locks.Known{Deadlines: able.Until, Fenced: able.Fence, Reentrant: able.Reentrant, Renews: able.Renews}),
 		New: func(c *locks.Client) (locks.Maker, error) {
 			make, _, err := Start(c, argv)
 			return make, err
