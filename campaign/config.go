@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -311,7 +312,7 @@ type PlannedCell struct {
 	// campaign.
 	InShard int `json:"inShard,omitempty"`
 	// NotSupported says why the cell has no trials; nil otherwise.
-	NotSupported *trial.Lack `json:"notSupported,omitempty"`
+	NotSupported *nemesis.Unsupported `json:"notSupported,omitempty"`
 }
 
 // Progress counts what a running campaign has done so far.

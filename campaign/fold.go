@@ -108,7 +108,7 @@ func foldCell(info Info, p PlannedCell, trials []trial.Result) Cell {
 	c := Cell{Lock: p.Lock, Fault: p.Fault, Causes: []string{}, Oracles: map[string]string{}, Varies: info.varies(p.Lock)}
 	switch {
 	case p.NotSupported != nil:
-		c.Verdict, c.Lack, c.Why = trial.NotSupported, p.NotSupported, p.NotSupported.Sentence()
+		c.Verdict, c.Lack, c.Why = trial.NotSupported, p.NotSupported, p.NotSupported.Error()
 	case len(trials) == 0:
 		c.Verdict, c.Why = trial.Unknown, "no trial was run"
 	}

@@ -54,7 +54,7 @@ func comparison() (Info, []trial.Result) {
 	for _, fault := range []string{"none", "client-crash", "client-pause", "partition", "lost-reply", "delay", "reset", "node-pause", "failover"} {
 		info.Plan = append(info.Plan, PlannedCell{Lock: "test-flawed", Fault: fault})
 	}
-	info.Plan[len(info.Plan)-1].NotSupported = &trial.Lack{What: trial.LackForFault, Fault: &nemesis.Unsupported{Fault: "failover", Why: nemesis.NoTopology, Topology: testbed.Replicated}}
+	info.Plan[len(info.Plan)-1].NotSupported = &nemesis.Unsupported{Fault: "failover", Why: nemesis.NoTopology, Topology: testbed.Replicated}
 	return info, []trial.Result{
 		found("none", 0, 0, held),
 		found("none", 1, 0, held, trialtest.Verdict("liveness", checker.Held)),
@@ -274,7 +274,7 @@ func TestFewerTrialsThanPlannedAreAnInterruptedCampaign(t *testing.T) {
 	info := Info{Plan: []PlannedCell{
 		{Lock: "test-flawed", Fault: "none", Workloads: []string{"mutex"}},
 		{Lock: "test-flawed", Fault: "delay", Workloads: []string{"mutex"}},
-		{Lock: "test-flawed", Fault: "failover", Workloads: []string{"mutex"}, NotSupported: &trial.Lack{What: trial.LackOfWorkload}},
+		{Lock: "test-flawed", Fault: "failover", Workloads: []string{"mutex"}, NotSupported: &nemesis.Unsupported{Why: nemesis.NoWorkload}},
 	}}
 	info.Config.Trials = 2
 	named := func(k int) trial.Result {

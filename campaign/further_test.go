@@ -133,7 +133,7 @@ func TestCellsThatShowNothingNewRest(t *testing.T) {
 		return plannedCell{recipe: locks.Recipe{ID: lock}, fault: nemesis.Fault{Name: "delay"}, workloads: []string{"mutex"}}
 	}
 	lacking := cell("c")
-	lacking.lack = &trial.Lack{}
+	lacking.lack = &nemesis.Unsupported{}
 	a := newAttention([]plannedCell{cell("a"), cell("b"), lacking}, 2)
 	for i, step := range []struct {
 		lock  string // the lock whose further trial ends before this step; "" for none

@@ -87,9 +87,9 @@ func (p *planner) strikes(c *plannedCell) error {
 			continue
 		}
 		s, world, err := p.trial(*c, w, 0)
-		switch {
-		case errors.Is(err, nemesis.ErrNotSupported):
-			c.drop(w, err)
+		switch lack, ok := errors.AsType[*nemesis.Unsupported](err); {
+		case ok:
+			c.drop(w, lack)
 		case err != nil:
 			return err
 		default:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -26,9 +27,9 @@ func TestACellSaysWhyTheTestbedLacksWhatItNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cell := range cells {
-		told := strings.Contains(cell.lack.Sentence(), ": there is no shim: make build")
+		told := strings.Contains(cell.lack.Error(), ": there is no shim: make build")
 		if cell.lack == nil || told != (cell.fault.Name == "node-clock") {
-			t.Errorf("%s: got %q, want what is known of node-clock alone", cell.fault.Name, cell.lack.Sentence())
+			t.Errorf("%s: got %q, want what is known of node-clock alone", cell.fault.Name, cell.lack.Error())
 		}
 	}
 }
@@ -43,7 +44,7 @@ func TestClientsThatShareLinksAreNotSplit(t *testing.T) {
 		real     bool
 		want     string
 	}{
-		{testbed.Replicated, true, true, (&trial.Lack{What: trial.LackOfLinks}).Words()},
+		{testbed.Replicated, true, true, (&nemesis.Unsupported{Why: nemesis.SharedLinks}).Words()},
 		{testbed.Replicated, false, true, ""},
 		{testbed.Replicated, true, false, ""},
 		{testbed.Sentinel, true, true, ""},

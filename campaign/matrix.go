@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -58,8 +59,8 @@ type Cell struct {
 	// Lack says why the cell is not supported; nil if it is supported. Why is a sentence about the
 	// lack, or about the reason why there is no verdict; for other cells, it is Result.Err or
 	// Result.Why of the trial that shows the verdict best, perhaps "".
-	Lack *trial.Lack `json:"-"`
-	Why  string      `json:"-"`
+	Lack *nemesis.Unsupported `json:"-"`
+	Why  string               `json:"-"`
 	// UndecidedWhy says in a sentence why the first undecided trial is undecided.
 	UndecidedWhy string `json:"-"`
 	// UndecidedDir is the first undecided trial's folder, relative to the campaign.

@@ -23,14 +23,14 @@ type plannedCell struct {
 	fault     nemesis.Fault
 	topology  testbed.Topology
 	workloads []string
-	variants  int          // number of variants of the fault's plans, in the workload with the most
-	named     int          // number of named schedules to run, over all workloads
-	unlisted  int          // number of named schedules that the corpus does not have, of those that run
-	left      []trial.Spec // named trials that the corpus leaves out
-	own       int          // number of trials drawn by the campaign's seed, probes included
-	others    int          // number of drawn trials of the corpus
-	inShard   int          // number of trials in this shard; 0 in a whole campaign
-	lack      *trial.Lack  // why the cell is not supported; nil = it is supported
+	variants  int                  // number of variants of the fault's plans, in the workload with the most
+	named     int                  // number of named schedules to run, over all workloads
+	unlisted  int                  // number of named schedules that the corpus does not have, of those that run
+	left      []trial.Spec         // named trials that the corpus leaves out
+	own       int                  // number of trials drawn by the campaign's seed, probes included
+	others    int                  // number of drawn trials of the corpus
+	inShard   int                  // number of trials in this shard; 0 in a whole campaign
+	lack      *nemesis.Unsupported // why the cell is not supported; nil = it is supported
 }
 
 type job struct {
@@ -135,18 +135,19 @@ func (p *planner) checkTopology() error {
 // supported.
 func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workload) plannedCell {
 	c := plannedCell{recipe: r, fault: f}
-	topology, err := nemesis.Supported(f, r.Topology, p.topologies, p.capabilities)
-	if err != nil {
-		c.lack = p.unsupported(r, f, err)
+	topology, lack := nemesis.Supported(f, r.Topology, p.topologies, p.capabilities)
+	if lack != nil {
+		lack.Hint = p.hint(r, f)
+		c.lack = lack
 		return c
 	}
 	c.topology = topology
 	if t := p.config.Topology; t != "" {
-		if other, err := nemesis.Supported(f, r.Topology, []testbed.Topology{t}, p.capabilities); err == nil {
+		if other, lack := nemesis.Supported(f, r.Topology, []testbed.Topology{t}, p.capabilities); lack == nil {
 			topology = other
 		}
 		if !covers(t, topology) {
-			c.lack = &trial.Lack{What: trial.LackOfTopology, Needs: topology, Chosen: t}
+			c.lack = &nemesis.Unsupported{Why: nemesis.OtherTopology, Topology: topology, Chosen: t}
 			return c
 		}
 		c.topology = t
@@ -161,7 +162,7 @@ func (p *planner) cell(r locks.Recipe, f nemesis.Fault, bodies []workloads.Workl
 		}
 	}
 	if len(c.workloads) == 0 {
-		c.lack = &trial.Lack{What: trial.LackOfWorkload}
+		c.lack = &nemesis.Unsupported{Why: nemesis.NoWorkload}
 	}
 	return c
 }
@@ -284,7 +285,7 @@ func (p *planner) probe(r locks.Recipe, workload string) (job, error) {
 	body, _ := workloads.ByName(workload)
 	c := p.cell(r, nemesis.Undisturbed(), []workloads.Workload{body})
 	if c.lack != nil {
-		return job{}, fmt.Errorf("plan a probe of %s: %s", r.ID, c.lack.Sentence())
+		return job{}, fmt.Errorf("plan a probe of %s: %s", r.ID, c.lack.Error())
 	}
 	return job{spec: p.spec(c, workload, 0), probe: true}, nil
 }
@@ -310,10 +311,10 @@ func (p *planner) trial(c plannedCell, workload string, k int) (trial.Spec, neme
 }
 
 // drop removes a workload from the cell; without workloads, the cell is not supported.
-func (c *plannedCell) drop(workload string, why error) {
+func (c *plannedCell) drop(workload string, why *nemesis.Unsupported) {
 	c.workloads = slices.DeleteFunc(c.workloads, func(w string) bool { return w == workload })
 	if len(c.workloads) == 0 {
-		c.lack = trial.NewLack(why)
+		c.lack = why
 	}
 }
 

@@ -84,8 +84,8 @@ func (p *Planning) Look(ctx context.Context, tb testbed.Testbed) ([]trial.Spec, 
 
 // Trials returns the trials under a fault, without probes: named trials first, then drawn ones. It leaves
 // out workloads whose probe was not passed to Saw. If the fault cannot strike the lock at all, it returns
-// no trials and says why in the Lack.
-func (p *Planning) Trials(fault string) ([]trial.Spec, *trial.Lack, error) {
+// no trials and says why.
+func (p *Planning) Trials(fault string) ([]trial.Spec, *nemesis.Unsupported, error) {
 	for i, c := range p.cells {
 		if c.fault.Name == fault {
 			jobs, err := p.planner.jobs(p.cells[i : i+1])
@@ -166,7 +166,7 @@ func planning(ctx context.Context, tb testbed.Testbed, c Config, lock, fault, wo
 	case len(all.cells) > 1 || len(cell.workloads) > 1:
 		return nil, cell, input.Errorf("one trial has one lock, fault and workload: got %s, %s and %s", lock, fault, workload)
 	case cell.lack != nil:
-		return nil, cell, input.Errorf("%s under %s (%s): %s", lock, fault, workload, cell.lack.Sentence())
+		return nil, cell, input.Errorf("%s under %s (%s): %s", lock, fault, workload, cell.lack.Error())
 	case cell.fault.Undisturbed:
 		return p, cell, nil
 	}

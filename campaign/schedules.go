@@ -30,7 +30,7 @@ func (p *planner) named(c *plannedCell) (lists [][]trial.Spec, err error) {
 		c.named += len(specs)
 	}
 	if p.config.NamedOnly && c.named == 0 && c.lack == nil && !c.fault.Undisturbed {
-		c.workloads, c.lack = nil, &trial.Lack{What: trial.LackOfNamed}
+		c.workloads, c.lack = nil, &nemesis.Unsupported{Why: nemesis.NoSchedules}
 	}
 	return lists, nil
 }

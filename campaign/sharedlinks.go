@@ -7,7 +7,6 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
-	"github.com/lockstorm/lockstorm/trial"
 )
 
 // shares says whether clients share their links in topology t. Where nodes elect a primary, clients
@@ -26,24 +25,18 @@ func (p *planner) able(t testbed.Topology) []testbed.Capability {
 }
 
 // unshared says why the fault cannot strike if clients share their links; nil if it can.
-func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) *trial.Lack {
+func (p *planner) unshared(f nemesis.Fault, t testbed.Topology) *nemesis.Unsupported {
 	if p.shares(t) && slices.Contains(f.Needs, testbed.CanSplitBrain) {
-		return &trial.Lack{What: trial.LackOfLinks}
+		return &nemesis.Unsupported{Why: nemesis.SharedLinks}
 	}
 	return nil
 }
 
-// unsupported says why the testbed does not support the fault and, if known, what would
-// make it possible.
-func (p *planner) unsupported(r locks.Recipe, f nemesis.Fault, err error) *trial.Lack {
-	lack := trial.NewLack(err)
-	if lack.Fault == nil {
-		return lack
-	}
+// hint returns what would make the fault possible on this testbed; "" if that is not known.
+func (p *planner) hint(r locks.Recipe, f nemesis.Fault) string {
 	hint := p.without[testbed.Topology(r.Topology)]
 	for _, need := range f.Needs {
 		hint = cmp.Or(hint, p.lacks[need])
 	}
-	lack.Fault.Hint = hint
-	return lack
+	return hint
 }

@@ -47,7 +47,7 @@ func testsSomething(cells []plannedCell) error {
 		if c.lack == nil {
 			return nil
 		}
-		if why := c.lack.Sentence(); !slices.Contains(whys, why) {
+		if why := c.lack.Error(); !slices.Contains(whys, why) {
 			whys = append(whys, why)
 		}
 	}

@@ -22,11 +22,11 @@ var chaos = Fault{
 	Topologies: func(t locks.Topology) []testbed.Topology {
 		return append(withReplicas(t), sameTopology(t)...)
 	},
-	Impossible: func(w World) Unsupported {
+	Impossible: func(w World) *Unsupported {
 		if len(w.disturbances()) == 0 {
-			return Unsupported{Why: NothingDisturbed}
+			return &Unsupported{Why: NothingDisturbed}
 		}
-		return Unsupported{}
+		return nil
 	},
 	Plans: drawnMixes,
 }
@@ -35,8 +35,7 @@ var chaos = Fault{
 func (w World) disturbances() []Fault {
 	return slices.DeleteFunc(slices.Clone(disturbances), func(f Fault) bool {
 		fits := slices.Contains(w.suits(f), w.Topology)
-		_, impossible := f.impossible(w)
-		return !fits || len(f.missing(w.Capabilities)) > 0 || impossible
+		return !fits || len(f.missing(w.Capabilities)) > 0 || f.impossible(w) != nil
 	})
 }
 

@@ -32,7 +32,7 @@ func TestChaosDoesWhatTheWorldAllowsOneThingAtATime(t *testing.T) {
 					a.ID, track, a.At, a.After, last[track], ends[track], encode(t, p))
 			}
 			ends[track], last[track] = a.By+a.length(), a.ID
-			if why, is := f.impossible(w); is || len(f.missing(w.Capabilities)) > 0 {
+			if why := f.impossible(w); why != nil || len(f.missing(w.Capabilities)) > 0 {
 				t.Fatalf("%s needs %v, the world has %v; %s", f.Name, f.Needs, w.Capabilities, why.Words())
 			}
 			if promoted && f.ofNodes() || f.promotes() && w.Topology != testbed.Replicated {

@@ -22,9 +22,9 @@ var failover = Fault{
 	Color:      "#c2185b",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: withReplicas,
-	Impossible: func(w World) Unsupported {
+	Impossible: func(w World) *Unsupported {
 		if w.Topology == testbed.Cluster {
-			return Unsupported{}
+			return nil
 		}
 		return unreplicated(w)
 	},

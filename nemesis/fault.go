@@ -2,11 +2,8 @@ package nemesis
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
@@ -30,9 +27,9 @@ type Fault struct {
 	// the given locks.Topology, the best one first. It returns none if the fault cannot strike
 	// such a recipe.
 	Topologies func(locks.Topology) []testbed.Topology
-	// Impossible returns why the fault has nothing to strike in this world. The result's Why is ""
-	// if the fault can strike. A nil function means that the fault always can.
-	Impossible func(w World) Unsupported
+	// Impossible returns why the fault has nothing to strike in this world; nil if the fault can strike.
+	// A nil function means that the fault always can.
+	Impossible func(w World) *Unsupported
 	// Plans returns the fault's variants in this world, the most telling ones first: trial k runs
 	// variant k. The order does not depend on r. An action without a fault name belongs to this
 	// fault. A drawn plan strikes as often as World.Duration allows. A named schedule strikes
@@ -115,19 +112,18 @@ func Undisturbed() Fault {
 }
 
 // Supported returns the topology in which f is tried on a recipe that needs t, on a testbed
-// with these topologies and capabilities. The error is an Unsupported that says what is
-// missing.
-func Supported(f Fault, t locks.Topology, have []testbed.Topology, capabilities []testbed.Capability) (testbed.Topology, error) {
+// with these topologies and capabilities, or what is missing.
+func Supported(f Fault, t locks.Topology, have []testbed.Topology, capabilities []testbed.Capability) (testbed.Topology, *Unsupported) {
 	suits := f.Topologies(t)
 	if len(suits) == 0 {
-		return "", Unsupported{Fault: f.Name, Why: WrongNodes, Nodes: t}
+		return "", &Unsupported{Fault: f.Name, Why: WrongNodes, Nodes: t}
 	}
 	i := slices.IndexFunc(suits, func(want testbed.Topology) bool { return slices.Contains(have, want) })
 	if i < 0 {
-		return "", Unsupported{Fault: f.Name, Why: NoTopology, Topology: suits[len(suits)-1]}
+		return "", &Unsupported{Fault: f.Name, Why: NoTopology, Topology: suits[len(suits)-1]}
 	}
 	if missing := f.missing(capabilities); len(missing) > 0 {
-		return "", Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
+		return "", &Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
 	}
 	return suits[i], nil
 }
@@ -141,7 +137,7 @@ func (f Fault) missing(have []testbed.Capability) []testbed.Capability {
 // ErrNotSupported.
 func Capable(f Fault, env testbed.Env) error {
 	if missing := f.missing(testbed.CapabilitiesOf(env)); len(missing) > 0 {
-		return Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
+		return &Unsupported{Fault: f.Name, Why: NoCapability, Needs: missing[0]}
 	}
 	return nil
 }
@@ -176,93 +172,4 @@ func sameTopology(t locks.Topology) []testbed.Topology {
 		return []testbed.Topology{testbed.Independent}
 	}
 	return nil
-}
-
-// ErrNotSupported is wrapped by every Unsupported, the error of a fault that cannot be
-// tried at all on a testbed, topology or recipe.
-var ErrNotSupported = errors.New("not supported")
-
-// Unsupported is the reason why a fault cannot be tried. It is an error, and is stored as
-// JSON.
-type Unsupported struct {
-	Fault string `json:"fault"`
-	Why   Want   `json:"why"`
-	// Nodes is the topology that the recipe needs. Topology is a topology that the testbed cannot
-	// set up, or in which the fault has no target.
-	Nodes    locks.Topology     `json:"nodes,omitempty"`
-	Topology testbed.Topology   `json:"topology,omitempty"`
-	Needs    testbed.Capability `json:"needs,omitempty"`  // the missing capability
-	Beside   string             `json:"beside,omitempty"` // another fault, which promotes the same replica
-	// Span is the duration of a trial or a restart, Life the life of the keys.
-	Span time.Duration `json:"span,omitempty"`
-	Life time.Duration `json:"life,omitempty"`
-	// Hint is the testbed's own advice on how to make the fault possible.
-	Hint string `json:"hint,omitempty"`
-}
-
-// Want is the kind of thing that a fault lacks. The table wants holds a sentence for each.
-type Want string
-
-// Reasons why a fault cannot strike.
-const (
-	WrongNodes       Want = "wrong-nodes"       // the fault cannot strike the recipe's nodes
-	NoTopology       Want = "no-topology"       // the testbed cannot set up the topology
-	NoCapability     Want = "no-capability"     // the testbed lacks a capability that the fault needs
-	OneHeir          Want = "one-heir"          // another fault promotes the same replica
-	NoPlanFits       Want = "no-plan-fits"      // no plan of the fault fits the trial, which may be too short
-	NothingDisturbed Want = "nothing-disturbed" // chaos has no other fault to mix
-	NoReplica        Want = "no-replica"        // the topology has no replica to promote
-	NoSlots          Want = "no-slots"          // the topology is no Redis Cluster
-	NoScripts        Want = "no-scripts"        // the probe trial ran no scripts
-	NoLives          Want = "no-lives"          // no key expires, and no client asks a node for the time
-	TooFewClients    Want = "too-few-clients"   // two primaries need two clients
-	ExpiredBefore    Want = "expired-before"    // keys expire before a restarted node serves again
-)
-
-var wants = map[Want]func(Unsupported) string{
-	WrongNodes:       func(u Unsupported) string { return fmt.Sprintf("it cannot strike %s nodes", u.Nodes) },
-	NoTopology:       func(u Unsupported) string { return fmt.Sprintf("the testbed has no %s topology", u.Topology) },
-	NoCapability:     func(u Unsupported) string { return fmt.Sprintf("the testbed cannot disturb %s", u.Needs) },
-	OneHeir:          func(u Unsupported) string { return fmt.Sprintf("it and %s promote the same replica", u.Beside) },
-	NoPlanFits:       func(u Unsupported) string { return fmt.Sprintf("no plan fits a trial of %v", u.Span) },
-	NothingDisturbed: func(Unsupported) string { return "the testbed can disturb nothing" },
-	NoReplica:        func(u Unsupported) string { return fmt.Sprintf("a %s topology has no replica", u.Topology) },
-	NoSlots:          func(u Unsupported) string { return fmt.Sprintf("a %s topology has no slots", u.Topology) },
-	NoScripts:        func(Unsupported) string { return "the recipe ran no scripts in the trial without faults" },
-	NoLives:          func(Unsupported) string { return "no key of the recipe ever expires, and it asks no node for the time" },
-	TooFewClients:    func(Unsupported) string { return "one client cannot be on two sides" },
-	ExpiredBefore: func(u Unsupported) string {
-		return fmt.Sprintf("a restarted master of a cluster serves again after %v at the earliest; the recipe's keys live for %v and have expired by then", u.Span, u.Life)
-	},
-}
-
-// Words returns a sentence about what the fault lacks, without the fault's name.
-func (u Unsupported) Words() string {
-	said := string(u.Why)
-	if words, ok := wants[u.Why]; ok {
-		said = words(u)
-	}
-	if u.Hint != "" {
-		said += ": " + u.Hint
-	}
-	return said
-}
-
-// Error implements error.
-func (u Unsupported) Error() string {
-	return fmt.Sprintf("%s: %v: %s", u.Fault, ErrNotSupported, u.Words())
-}
-
-// Unwrap returns ErrNotSupported.
-func (Unsupported) Unwrap() error { return ErrNotSupported }
-
-// impossible returns why the fault has nothing to strike in this world. The second result is false
-// if the fault can strike.
-func (f Fault) impossible(w World) (u Unsupported, is bool) {
-	if f.Impossible == nil {
-		return u, false
-	}
-	u = f.Impossible(w)
-	u.Fault = f.Name
-	return u, u.Why != ""
 }

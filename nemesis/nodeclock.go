@@ -25,11 +25,11 @@ var nodeClock = Fault{
 	Color:      "#827717",
 	Needs:      []testbed.Capability{testbed.CanNodeClocks},
 	Topologies: sameTopology,
-	Impossible: func(w World) Unsupported {
+	Impossible: func(w World) *Unsupported {
 		if w.KeyLife == 0 && !w.Times {
-			return Unsupported{Why: NoLives}
+			return &Unsupported{Why: NoLives}
 		}
-		return Unsupported{}
+		return nil
 	},
 	Plans:     drawnNodeClocks,
 	schedules: namedNodeClocks,

@@ -22,11 +22,11 @@ var nodeRestart = Fault{
 	Color:      "#388e3c",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
-	Impossible: func(w World) Unsupported {
+	Impossible: func(w World) *Unsupported {
 		if k := w.KeyLife; w.Topology == testbed.Cluster && k > 0 && k <= rejoining {
-			return Unsupported{Why: ExpiredBefore, Span: rejoining, Life: k}
+			return &Unsupported{Why: ExpiredBefore, Span: rejoining, Life: k}
 		}
-		return Unsupported{}
+		return nil
 	},
 	Plans:     drawnRestarts,
 	schedules: namedRestarts,

@@ -123,8 +123,8 @@ func TestARestartInAClusterNeedsKeysThatOutliveIt(t *testing.T) {
 		for _, topology := range []testbed.Topology{testbed.Single, testbed.Cluster} {
 			w := World{Topology: topology, Sight: Sight{KeyLife: life}}
 			want := possible || topology == testbed.Single
-			if why := nodeRestart.Impossible(w); (why.Why == "") != want {
-				t.Errorf("%s, keys that live %v: got %q, possible want %t", topology, life, why, want)
+			if why := nodeRestart.Impossible(w); (why == nil) != want {
+				t.Errorf("%s, keys that live %v: got %q, possible want %t", topology, life, why.Words(), want)
 			}
 		}
 	}

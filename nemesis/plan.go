@@ -123,16 +123,16 @@ func New(seed uint64, faults []string, w World, k int) (Plan, error) {
 		}
 		if f.promotes() && !f.Mix {
 			if promoting != "" {
-				return nil, Unsupported{Fault: name, Why: OneHeir, Beside: promoting}
+				return nil, &Unsupported{Fault: name, Why: OneHeir, Beside: promoting}
 			}
 			promoting = name
 		}
-		if why, is := f.impossible(w); is {
+		if why := f.impossible(w); why != nil {
 			return nil, why
 		}
 		variants := f.variants(w, dice(seed, name, 0))
 		if len(variants) == 0 {
-			return nil, Unsupported{Fault: name, Why: NoPlanFits, Span: w.Duration}
+			return nil, &Unsupported{Fault: name, Why: NoPlanFits, Span: w.Duration}
 		}
 		if round := k / len(variants); round > 0 {
 			variants = f.variants(w, dice(seed, name, round))

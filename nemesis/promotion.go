@@ -28,12 +28,12 @@ const electing = 3 * time.Second
 // elects reports whether Sentinels elect the world's primary.
 func (w World) elects() bool { return w.Topology == testbed.Sentinel }
 
-// unreplicated returns why a fault that needs a replica cannot strike; the zero value if it can.
-func unreplicated(w World) Unsupported {
+// unreplicated returns why a fault that needs a replica cannot strike; nil if it can.
+func unreplicated(w World) *Unsupported {
 	if w.Topology != testbed.Replicated && !w.elects() {
-		return Unsupported{Why: NoReplica, Topology: w.Topology}
+		return &Unsupported{Why: NoReplica, Topology: w.Topology}
 	}
-	return Unsupported{}
+	return nil
 }
 
 // withReplicas is the Fault.Topologies of faults that need a replica: independent nodes have none.

@@ -49,7 +49,7 @@ func enumerated(fault string, w World, of func(Fault) func(World) []Schedule) ([
 		return nil, nil
 	}
 	w.Duration = 10 * (w.lease() + w.TTL + w.timeout())
-	if why, is := f.impossible(w); is {
+	if why := f.impossible(w); why != nil {
 		return nil, why
 	}
 	all := schedules(w)

@@ -20,11 +20,11 @@ var scriptFlush = Fault{
 	Color:      "#455a64",
 	Needs:      []testbed.Capability{testbed.CanNodes},
 	Topologies: sameTopology,
-	Impossible: func(w World) Unsupported {
+	Impossible: func(w World) *Unsupported {
 		if !w.Scripts {
-			return Unsupported{Why: NoScripts}
+			return &Unsupported{Why: NoScripts}
 		}
-		return Unsupported{}
+		return nil
 	},
 	Plans:     drawnFlushes,
 	schedules: namedFlushes,

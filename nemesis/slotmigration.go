@@ -19,11 +19,11 @@ var slotMigration = Fault{
 	Color:      "#4527a0",
 	Needs:      []testbed.Capability{testbed.CanSlots},
 	Topologies: inCluster,
-	Impossible: func(w World) Unsupported {
+	Impossible: func(w World) *Unsupported {
 		if w.Topology != testbed.Cluster {
-			return Unsupported{Why: NoSlots, Topology: w.Topology}
+			return &Unsupported{Why: NoSlots, Topology: w.Topology}
 		}
-		return Unsupported{}
+		return nil
 	},
 	Plans:  drawnMigrations,
 	effect: history.SlotMoved,

@@ -26,9 +26,9 @@ var splitBrain = Fault{
 	Color:      "#880e4f",
 	Needs:      []testbed.Capability{testbed.CanSplitBrain},
 	Topologies: withReplicas,
-	Impossible: func(w World) Unsupported {
+	Impossible: func(w World) *Unsupported {
 		if w.Clients < 2 {
-			return Unsupported{Why: TooFewClients}
+			return &Unsupported{Why: TooFewClients}
 		}
 		return unreplicated(w)
 	},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/reporttest"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
@@ -48,7 +49,7 @@ func sampleCell(lock, fault string, n int) campaign.Cell {
 	switch n {
 	case 6:
 		c.Verdict, c.Why, c.Trials, c.Exercised = trial.NotSupported, fault+": not supported: it cannot strike "+fault+" here", 0, 0
-		c.Lack = &trial.Lack{What: trial.LackAsTold, Text: "it cannot strike " + fault + " here"}
+		c.Lack = &nemesis.Unsupported{Fault: fault, Why: nemesis.Want("it cannot strike " + fault + " here")}
 	case 8:
 		c.Verdict, c.Exercised = trial.NotExercised, 0
 	case 10:

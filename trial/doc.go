@@ -9,6 +9,6 @@
 // The words: a Task is a Spec with the folder for storing it; a Done is the outcome of
 // a Task; a Record is the content of a folder; an Outcome sums up a Result; a Flaw is
 // an oracle that was violated by one cause. A cell is a recipe under a fault, and has many
-// trials; a Lack says why a cell cannot be tried. The disturbed part of a trial
+// trials; a nemesis.Unsupported says why a cell cannot be tried. The disturbed part of a trial
 // (workloads.Options.Duration) is the time for faults; the liveness phase follows it.
 package trial

@@ -165,10 +165,9 @@ func (d *Done) Judge(ctx context.Context, recipe locks.Recipe, e history.Evidenc
 		t.measure(asked)
 		*t, err = judge(ctx, *t, recipe.Flaws, asked)
 	}
-	switch {
-	case errors.Is(err, nemesis.ErrNotSupported):
-		t.Lack, t.Outcome = NewLack(err), NotSupported // only the running world showed the lack
-		t.Why = t.Lack.Sentence()
+	switch lack, ok := errors.AsType[*nemesis.Unsupported](err); {
+	case ok:
+		t.Lack, t.Why, t.Outcome = lack, lack.Error(), NotSupported // only the running world showed the lack
 	case err != nil:
 		t.Err, t.Outcome = err.Error(), Unknown
 	}

@@ -77,9 +77,9 @@ type Result struct {
 	Err string `json:"error,omitempty"`
 	// Lack says what is missing if Outcome is not supported. Why is a sentence about the lack, or
 	// about an earlier run that ended its process.
-	Lack    *Lack         `json:"lack,omitempty"`
-	Why     string        `json:"why,omitempty"`
-	Elapsed time.Duration `json:"elapsed"`
+	Lack    *nemesis.Unsupported `json:"lack,omitempty"`
+	Why     string               `json:"why,omitempty"`
+	Elapsed time.Duration        `json:"elapsed"`
 	// Virtual is the trial's duration on virtual time; 0 on real time.
 	Virtual time.Duration `json:"virtual,omitempty"`
 	// Probe: the trial has no fault and shows the recipe's commands. It also counts as a trial of

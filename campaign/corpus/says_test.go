@@ -17,7 +17,6 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed/sim"
-	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
 
@@ -125,7 +124,7 @@ func TestTheCorpusShowsEveryDeclaredFlaw(t *testing.T) {
 }
 
 // lacks says why a fault cannot strike a recipe in the simulation; nil = it can.
-func lacks(t *testing.T, lock, fault string) *trial.Lack {
+func lacks(t *testing.T, lock, fault string) *nemesis.Unsupported {
 	t.Helper()
 	c := campaign.DefaultConfig()
 	c.Testbed, c.Locks, c.Faults, c.Trials = "sim", []string{lock}, []string{fault}, 1
