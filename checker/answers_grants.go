@@ -90,10 +90,10 @@ func (rp *denials) grantDenied(p *history.Pair, needed map[string]bool) (denied 
 // others, or that is an entry in a queue does not count. A grant is such an entry if a later
 // operation relied on the grant's value.
 func (rp *denials) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
-	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.keepsNobodyOut(g) || rp.waiting[g.Key] {
+	if g.Handed || g.Refused || g.Rested || g.Copied || g.Client != p.Invoke.Client || rp.is(g, idle|waiting) {
 		return false
 	}
-	if _, indistinct := rp.indistinct.of(g); indistinct || g.Over != nil && g.Over.Rested {
+	if _, indistinct := rp.indistinct(g); indistinct || g.Over != nil && g.Over.Rested {
 		return false
 	}
 	at := p.Complete.Time
@@ -115,7 +115,7 @@ func (rp *denials) contested(g *keyspace.Grant, p *history.Pair) bool {
 	keys := rp.Holding(g.Lock)
 	others := map[int]bool{}
 	for _, o := range rp.Grants {
-		if o.Op == g.Op && !o.Handed || o.Node != g.Node || !slices.Contains(keys, o.Key) || rp.keepsNobodyOut(o) || compatible(o.Mode, g.Mode) {
+		if o.Op == g.Op && !o.Handed || o.Node != g.Node || !slices.Contains(keys, o.Key) || rp.is(o, idle) || compatible(o.Mode, g.Mode) {
 			continue
 		}
 		if o.At.Lo > p.Complete.Time || o.End != nil && o.End.At.Hi < from {

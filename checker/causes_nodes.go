@@ -75,12 +75,12 @@ func (rp *endings) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, 
 }
 
 // carrying drops three kinds of grants: grants that the party's own acquire removed again, grants
-// that keep nobody out, and grants in keys through which clients only pass (see findPassages). It keeps
+// that keep nobody out, and grants in keys through which clients only pass (see passages). It keeps
 // all grants if none would be left.
 func (rp *places) carrying(all []*keyspace.Grant) []*keyspace.Grant {
 	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {
 		own := g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
-		return own || rp.keepsNobodyOut(g) || rp.isPassage(g)
+		return own || rp.is(g, aside)
 	})
 	if len(left) == 0 {
 		return all

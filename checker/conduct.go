@@ -184,7 +184,7 @@ func (rp *denials) removalDenied(p *history.Pair, h *Hold) (denied deniedEffects
 		denied.ops = append(denied.ops, op)
 		for _, g := range rp.ownOf(op) {
 			unit := rp.UnitOf(g.NodeKey())
-			_, indistinct := rp.indistinct.of(g)
+			_, indistinct := rp.indistinct(g)
 			switch cmd, gone := rp.removedBy(g, p.Complete.Time); {
 			case !gone:
 			case cmd >= 0 && !indistinct && rp.heard(cmd, p) && rp.leased(h, g, p):

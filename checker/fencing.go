@@ -164,7 +164,7 @@ func (rp *places) happened(g fencedGrant) [2]instant {
 	var last *keyspace.Grant
 	for _, x := range rp.Of(p.Invoke.Index) {
 		late := x.At.Lo > p.Complete.Time // made by a command that ran after the answer, perhaps a repetition
-		if !late && !rp.keepsNobodyOut(x) && !x.Copied && (last == nil || x.Seq > last.Seq) {
+		if !late && !rp.is(x, idle) && !x.Copied && (last == nil || x.Seq > last.Seq) {
 			last = x
 		}
 	}

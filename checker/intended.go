@@ -123,10 +123,10 @@ func (rp *trial) usurped(g *keyspace.Grant, client, seq int) *keyspace.Grant {
 }
 
 // waitsFor reports whether the grant is the entry of a client that waited for the lock at
-// that time. An entry stands in a key that carries nothing but entries: see findWaiting.
+// that time. An entry stands in a key that carries nothing but entries: see waitingKeys.
 func (rp *places) waitsFor(g *keyspace.Grant, at keyspace.When) bool {
 	p, isAcquire := rp.Acquired(g.Op)
-	if !isAcquire || p.Done() == history.OK || !rp.waiting[g.Key] {
+	if !isAcquire || p.Done() == history.OK || !rp.is(g, waiting) {
 		return false
 	}
 	for _, t := range []time.Duration{at.Lo, at.Hi} {
@@ -165,29 +165,29 @@ func (rp *places) findAttempts() map[evidence.Owner][]evidence.Interval {
 	return attempts
 }
 
-// findWaiting returns the keys that hold nothing but entries of waiting clients. Such a key meets two
+// waitingKeys returns the keys that hold nothing but entries of waiting clients. Such a key meets two
 // conditions:
 //
 //   - Only refused attempts left anything in it. Entries that another client removed while their acquire
 //     still waited do not count.
 //   - Each attempt that was refused there met another client's entry: see selfRefused.
-func (rp *places) findWaiting() map[string]bool {
-	waiting := map[string]bool{}
+func (rp *places) waitingKeys() map[string]bool {
+	keys := map[string]bool{}
 	barred, waited := map[string]bool{}, rp.waitedInVain()
 	for _, g := range rp.Grants {
 		switch p, isAcquire := rp.Acquired(g.Op); {
-		case waited[g] || rp.isPassage(g) && isAcquire && p.Done() == history.OK:
+		case waited[g] || rp.is(g, passage) && isAcquire && p.Done() == history.OK:
 		case g.Handed || isAcquire && p.Done() == history.OK && !g.Rested && !rp.leftAtOnce(g):
 			barred[g.Key] = true
 		case isAcquire && p.Done() == history.Fail:
-			waiting[g.Key] = true
+			keys[g.Key] = true
 		}
 	}
 	for _, key := range rp.selfRefused() {
 		barred[key] = true
 	}
-	maps.DeleteFunc(waiting, func(key string, _ bool) bool { return barred[key] })
-	return waiting
+	maps.DeleteFunc(keys, func(key string, _ bool) bool { return barred[key] })
+	return keys
 }
 
 // leftAtOnce reports whether the acquire of the grant ended the grant itself.

@@ -139,7 +139,7 @@ func (rp *blockages) leftOn(op history.Op, lock string, start time.Duration, wai
 // anybody out.
 func (rp *blockages) standing(node, key string, now time.Duration) (on *keyspace.Grant) {
 	for _, g := range rp.Grants {
-		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || rp.keepsNobodyOut(g) {
+		if g.Node != node || g.Key != key || g.End != nil || g.Over != nil || rp.is(g, idle) {
 			continue
 		}
 		on = g

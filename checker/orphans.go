@@ -107,7 +107,7 @@ func (rp *orphanage) takenInTime(o *orphan) bool {
 
 // onlyQueued reports whether all these grants are places in queues.
 func (rp *places) onlyQueued(grants []*keyspace.Grant) bool {
-	return !slices.ContainsFunc(grants, func(g *keyspace.Grant) bool { return !rp.isPassage(g) && !rp.waiting[g.Key] })
+	return !slices.ContainsFunc(grants, func(g *keyspace.Grant) bool { return !rp.is(g, queue) })
 }
 
 // blocker is one orphan that an attempt met.
@@ -157,7 +157,7 @@ func (rp *orphanage) keptOutBy(op int, met []keyspace.Contact) []blocker {
 // something else in the key may have kept the acquire out.
 func (rp *orphanage) orphansIn(m keyspace.Contact, p *history.Pair) (here []blocker) {
 	for _, g := range m.On {
-		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || rp.keepsNobodyOut(g) || idleBeside(g, m) || rp.lapsedBeside(g, m, p) {
+		if compatible(g.Mode, p.Invoke.Mode) || g.Op == p.Invoke.Index || rp.is(g, idle) || idleBeside(g, m) || rp.lapsedBeside(g, m, p) {
 			continue
 		}
 		// If a client got in while the grant still stood, the grant did not keep this client out.

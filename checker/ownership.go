@@ -15,7 +15,7 @@ import (
 // grant's TTL. It does not matter whether the command deleted the key, field or member of
 // the grant or overwrote its value. Nobody's grant ends when a command raises a count,
 // joins a queue, or removes an entry that only waited in a queue: see onlyWaited and
-// findPassages.
+// passages.
 //
 // A grant counts if its acquire succeeded. It counts from the command that made it until
 // its owner stops believing in it: until the owner's release, its claimed deadline, the
@@ -28,7 +28,7 @@ func ownership(ctx context.Context, f *Case) Verdict {
 		return notApplicable(account.Fact{What: account.NoCommands})
 	}
 	var findings []Finding
-	doubt := either(rp.blind(), rp.indistinct.why, rp.unseenGrant())
+	doubt := either(rp.blind(), rp.unsure, rp.unseenGrant())
 	for s := range untilDone(ctx, rp.Strikes) {
 		found, why := rp.trespass(s)
 		findings = append(findings, found...)
@@ -105,7 +105,7 @@ func (rp *trespasses) trespass(s keyspace.Strike) (findings []Finding, doubt acc
 	}
 	for _, g := range s.On {
 		until := rp.grantedUntil(g)
-		if g.Client == who || s.At.Lo >= until || rp.tookStale(s, g) || rp.sharesReading(s, g) || rp.isRecord(g) || rp.isPassage(g) {
+		if g.Client == who || s.At.Lo >= until || rp.tookStale(s, g) || rp.sharesReading(s, g) || rp.is(g, exempt) {
 			continue
 		}
 		if s.Kind == keyspace.Removal && rp.usurped(g, who, s.Seq) != nil {
@@ -114,7 +114,7 @@ func (rp *trespasses) trespass(s keyspace.Strike) (findings []Finding, doubt acc
 		if rp.onlyWaited(s, g) || s.Kind == keyspace.Prolonging && rp.gaveFirst(g, s.Cmd) {
 			continue
 		}
-		if _, indistinct := rp.indistinct.of(g); indistinct {
+		if _, indistinct := rp.indistinct(g); indistinct {
 			continue // grants that cannot be told apart make the verdict unknown
 		}
 		if _, isAcquire := rp.Acquired(rp.Commands[s.Cmd].Op); isAcquire && s.Kind != keyspace.Prolonging && rp.Claims.TTL <= 0 {

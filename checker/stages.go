@@ -94,25 +94,3 @@ func agesOf(t *trial) *ages {
 	}
 	return rp
 }
-
-// places knows what each place of a key is.
-type places struct {
-	*ages
-	attempts   map[evidence.Owner][]evidence.Interval // see findAttempts
-	uses       map[keyspace.KeyPlace]*use
-	intruders  map[*keyspace.Grant]bool // grants that overwrote another client's
-	shared     map[keyspace.KeyPlace]bool
-	records    map[keyspace.KeyPlace]bool
-	passages   map[string]bool
-	waiting    map[string]bool
-	indistinct *indistinctGrants
-}
-
-func placesOf(a *ages) *places {
-	rp := &places{ages: a}
-	rp.use()
-	rp.attempts, rp.shared, rp.records = rp.findAttempts(), rp.findShared(), rp.findRecords()
-	rp.passages = rp.findPassages()
-	rp.waiting, rp.indistinct = rp.findWaiting(), rp.findIndistinct()
-	return rp
-}

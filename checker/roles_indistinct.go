@@ -14,56 +14,27 @@ import (
 // them, or which of them a command ended. For these grants, ownership is unknown, and so is
 // the cause of an overlap.
 
-// indistinctGrants lists the grants of a trial that cannot be told apart.
-type indistinctGrants struct {
-	spots map[keyspace.KeyPlace]account.Fact // places where one value carries several holders
-	pools map[string]account.Fact            // by lock, of locks whose acquires take elements out of a key
-	why   account.Fact                       // the first reason found; zero if all grants can be told apart
-}
-
-// findIndistinct returns the grants that cannot be told apart.
-func (rp *places) findIndistinct() *indistinctGrants {
-	u := &indistinctGrants{spots: map[keyspace.KeyPlace]account.Fact{}, pools: map[string]account.Fact{}}
-	rp.severalInOne(u)
-	rp.takenOut(u)
-	return u
-}
-
-// of returns the reason why the grant cannot be told from others, if there is one.
-func (u *indistinctGrants) of(g *keyspace.Grant) (why account.Fact, indistinct bool) {
-	if why, indistinct = u.spots[g.KeyPlace()]; !indistinct {
-		why, indistinct = u.pools[g.Lock]
-	}
-	return why, indistinct
-}
-
-// because returns its argument. It records the argument as the reason if it is the first
-// one.
-func (u *indistinctGrants) because(f account.Fact) account.Fact {
-	u.why = either(u.why, f)
-	return f
-}
-
 // severalInOne finds the places in which one value carries several holders at once, such as
 // a list of owners in one string. In such a place, a command replaced the value under a
 // holder, and the new value still has all parts that the holder had added.
 //
 // A command that merely overwrites another client's value, such as SET XX, drops the parts
 // that the other client had added. Such a command stays a replacement.
-func (rp *places) severalInOne(u *indistinctGrants) {
+func (rp *places) severalInOne() {
 	for _, s := range rp.Strikes {
 		if s.Kind != keyspace.Replacement {
 			continue
 		}
 		for _, g := range s.On {
-			at := g.KeyPlace()
-			if _, known := u.spots[at]; known || rp.Commands[s.Cmd].Client == g.Client || s.At.Lo >= rp.grantedUntil(g) || !rp.carriesOn(s, g) {
+			at := rp.at[g.KeyPlace()]
+			if at.several.What != "" || rp.Commands[s.Cmd].Client == g.Client || s.At.Lo >= rp.grantedUntil(g) || !rp.carriesOn(s, g) {
 				continue
 			}
-			u.spots[at] = u.because(account.Fact{
+			at.several = account.Fact{
 				What: account.SeveralInOne, Key: g.Key, Nodes: []string{g.Node}, Clients: []int{rp.Commands[s.Cmd].Client, g.Client},
 				Command: rp.call(s.Cmd), At: s.At.Lo,
-			})
+			}
+			rp.unsure = either(rp.unsure, at.several)
 		}
 	}
 }
@@ -149,7 +120,7 @@ var bitwise = map[string]bool{"SETBIT": true, "BITFIELD": true}
 //     excludes a queue that a client leaves when it is let in.
 //   - At least one acquire did not put its element in another key. If every acquire did, the other key has
 //     the grants, and they can be told apart.
-func (rp *places) takenOut(u *indistinctGrants) {
+func (rp *places) takenOut() {
 	all := rp.takings()
 	if len(all) == 0 {
 		return
@@ -182,12 +153,13 @@ func (rp *places) takenOut(u *indistinctGrants) {
 		if len(all) < len(granted[at.lock]) || others < 0 || !slices.ContainsFunc(all, func(t *taking) bool { return !rp.standsElsewhere(t) }) {
 			continue
 		}
-		if _, known := u.pools[at.lock]; !known {
+		if _, known := rp.pools[at.lock]; !known {
 			t := all[others]
-			u.pools[at.lock] = u.because(account.Fact{
+			rp.pools[at.lock] = account.Fact{
 				What: account.TakenOut, Key: t.key, Nodes: []string{rp.Commands[t.cmd].Node}, Clients: []int{rp.Commands[t.cmd].Client},
 				Command: rp.call(t.cmd), At: rp.Ran(t.cmd).Lo,
-			})
+			}
+			rp.unsure = either(rp.unsure, rp.pools[at.lock])
 		}
 	}
 }
@@ -274,15 +246,14 @@ func (rp *places) standsElsewhere(t *taking) bool {
 // indistinctCause returns the reason of a finding about a grant that cannot be told from others. The
 // reason is unclassified, unless the lease was over anyway: see leaseOver.
 func (rp *endings) indistinctCause(f Finding) ([]reason, bool) {
-	u := rp.indistinct
-	if u.why.What == "" {
+	if rp.unsure.What == "" {
 		return nil, false
 	}
-	why, indistinct := u.pools[f.Lock]
+	why, indistinct := rp.pools[f.Lock]
 	for _, client := range f.Clients {
 		for _, g := range rp.party(f, client) {
 			if !indistinct {
-				why, indistinct = u.of(g)
+				why, indistinct = rp.indistinct(g)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,12 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/keyspace"
 )
 
-// This file finds grants that keep nobody out: a lock's notes, such as its last owner, and shares in
-// a count that every client may raise.
-
-// keepsNobodyOut reports whether the grant is a share in a count that every client may raise, or
-// stands in a record.
-func (rp *places) keepsNobodyOut(g *keyspace.Grant) bool { return rp.isShared(g) || rp.isRecord(g) }
+// This file finds records and counters: see the roles of places.
 
 // keyKeepsNobodyOut reports whether grants stand in the key at the end of the trial, and none of
 // them keeps anybody out.
@@ -26,7 +20,7 @@ func (rp *places) keyKeepsNobodyOut(node, key string) bool {
 	for _, g := range rp.Grants {
 		if g.Node == node && g.Key == key && g.End == nil && g.Over == nil {
 			any = true
-			if !rp.keepsNobodyOut(g) {
+			if !rp.is(g, idle) {
 				return false
 			}
 		}
@@ -34,7 +28,7 @@ func (rp *places) keyKeepsNobodyOut(node, key string) bool {
 	return any
 }
 
-// findRecords returns the places that hold notes of a lock instead of the lock itself, such as the last
+// records returns the places that hold notes of a lock instead of the lock itself, such as the last
 // client that asked or the number of requests. Every client writes to these places. So a command
 // that overwrites a record ends nobody's grant, and a record keeps nobody out.
 //
@@ -60,19 +54,25 @@ func (rp *places) keyKeepsNobodyOut(node, key string) bool {
 // the same grant.
 //
 // A place is a record too if each owner leaves its name there for ever: see ownerRecords.
-func (rp *places) findRecords() map[keyspace.KeyPlace]bool {
+func (rp *places) records() map[keyspace.KeyPlace]bool {
 	records := map[keyspace.KeyPlace]bool{}
 	if rp.Claims.KeyQuorum() > 1 {
 		return records
 	}
+	intruders := map[*keyspace.Grant]bool{}
+	for _, g := range rp.Grants {
+		if robbed(g) {
+			intruders[g.Over] = true
+		}
+	}
 	for _, g := range rp.Grants {
 		at := g.KeyPlace()
 		p, isAcquire := rp.Acquired(g.Op)
-		if intruded := rp.intruders[g] || g.JoinedOthers; !intruded || g.Handed || records[at] || !isAcquire || p.Done() != history.Fail {
+		if intruded := intruders[g] || g.JoinedOthers; !intruded || g.Handed || records[at] || !isAcquire || p.Done() != history.Fail {
 			continue
 		}
-		u := rp.uses[at]
-		isTheLock := u.shared && !u.entered
+		u := rp.at[at]
+		isTheLock := u.joined && !u.entered
 		records[at] = !isTheLock && (g.End == nil || g.End.At.Lo > p.Complete.Time) && rp.refusedElsewhere(g)
 	}
 	maps.Copy(records, rp.ownerRecords())
@@ -82,46 +82,6 @@ func (rp *places) findRecords() map[keyspace.KeyPlace]bool {
 		}
 	}
 	return records
-}
-
-// use says how acquires used one place.
-type use struct {
-	shared    bool // a share was added to other shares
-	contended bool // an acquire overwrote another client's grant, or a share was added to other shares
-	entered   bool // an acquire succeeded although it did so
-	several   bool // acquires of several clients made grants
-	owners    bool // acquires of several clients that succeeded did
-	locks     bool // acquires of several locks did
-	// The first acquire that made a grant, and the first of them that succeeded.
-	first, owner *keyspace.Grant
-}
-
-// use records how acquires used each place, and the grants that overwrote another client's.
-func (rp *places) use() {
-	rp.uses, rp.intruders = map[keyspace.KeyPlace]*use{}, map[*keyspace.Grant]bool{}
-	for _, g := range rp.Grants {
-		u := rp.uses[g.KeyPlace()]
-		if u == nil {
-			u = &use{}
-			rp.uses[g.KeyPlace()] = u
-		}
-		p, isAcquire := rp.Acquired(g.Op)
-		if robbed(g) {
-			rp.intruders[g.Over] = true
-			by, acquired := rp.Acquired(g.Over.Op)
-			u.contended, u.entered = u.contended || acquired, u.entered || acquired && by.Done() == history.OK
-		}
-		u.shared, u.contended = u.shared || g.JoinedOthers, u.contended || g.JoinedOthers
-		if !isAcquire {
-			continue
-		}
-		u.first = cmp.Or(u.first, g)
-		u.several, u.locks = u.several || u.first.Client != g.Client, u.locks || u.first.Lock != g.Lock
-		if p.Done() == history.OK {
-			u.owner = cmp.Or(u.owner, g)
-			u.owners, u.entered = u.owners || u.owner.Client != g.Client, u.entered || g.JoinedOthers
-		}
-	}
 }
 
 // robbed reports whether another client overwrote the grant with a grant of its own.
@@ -150,7 +110,7 @@ func (rp *places) ownerRecords() map[keyspace.KeyPlace]bool {
 	besideTheLock := func(g *keyspace.Grant) bool {
 		return slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
 			at := o.KeyPlace()
-			return o.Node == g.Node && at != g.KeyPlace() && !o.Rested && !rp.uses[at].contended && rp.uses[at].owners
+			return o.Node == g.Node && at != g.KeyPlace() && !o.Rested && !rp.at[at].contended && rp.at[at].owners
 		})
 	}
 	for _, g := range rp.Grants {
@@ -187,8 +147,6 @@ func (rp *places) releasedInVain(g *keyspace.Grant) bool {
 	})
 }
 
-func (rp *places) isRecord(g *keyspace.Grant) bool { return rp.records[g.KeyPlace()] }
-
 // refusedElsewhere reports whether the attempt that made the grant met a holder's grant in another
 // place of the same node and did not end that grant. The other place must have been empty whenever
 // a grant was made in it.
@@ -197,17 +155,17 @@ func (rp *places) refusedElsewhere(g *keyspace.Grant) bool {
 		return rp.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
 			ended := o.Over != nil && o.Over.Op == g.Op || o.End != nil && o.End.Cmd >= 0 && rp.Commands[o.End.Cmd].Op == g.Op
 			return !ended && o.Node == g.Node && (o.Key != g.Key || o.Place != g.Place) && o.Client != g.Client &&
-				m.At.Lo < rp.grantedUntil(o) && !o.Rested && !rp.uses[o.KeyPlace()].contended
+				m.At.Lo < rp.grantedUntil(o) && !o.Rested && !rp.at[o.KeyPlace()].contended
 		})
 	})
 }
 
-// findShared returns the places with a count that keeps nobody out, such as a fence counter. There are two
+// counters returns the places with a count that keeps nobody out, such as a fence counter. There are two
 // signs of such a count:
 //
 //   - An acquire succeeded although a count that keeps others out would have refused it: see besideEnough.
 //   - Acquires of several locks have shares in the count: see heldBeside.
-func (rp *places) findShared() map[keyspace.KeyPlace]bool {
+func (rp *places) counters() map[keyspace.KeyPlace]bool {
 	type share struct {
 		keyspace.KeyPlace
 		op int
@@ -218,13 +176,16 @@ func (rp *places) findShared() map[keyspace.KeyPlace]bool {
 			last[share{g.KeyPlace(), g.Op}] = g
 		}
 	}
-	shared := map[keyspace.KeyPlace]bool{}
+	counters := map[keyspace.KeyPlace]bool{}
 	for _, g := range rp.Grants {
 		at := g.KeyPlace()
+		if !g.JoinedOthers || counters[at] {
+			continue
+		}
 		beside := last[share{at, g.Op}] == g && !rp.besideEnough(g)
-		shared[at] = shared[at] || g.JoinedOthers && (beside || rp.uses[at].locks && !g.Refused && rp.heldBeside(g))
+		counters[at] = beside || rp.at[at].locks && !g.Refused && rp.heldBeside(g)
 	}
-	return shared
+	return counters
 }
 
 // heldBeside reports whether the acquire that made the share has a grant in another key. If a count
@@ -262,14 +223,11 @@ func (rp *places) besideEnough(g *keyspace.Grant) bool {
 // if there are no others.
 func (rp *places) ownOf(op int) []*keyspace.Grant {
 	all := rp.Of(op)
-	if own := slices.DeleteFunc(slices.Clone(all), rp.keepsNobodyOut); len(own) > 0 {
+	if own := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool { return rp.is(g, idle) }); len(own) > 0 {
 		return own
 	}
 	return all
 }
-
-// isShared reports whether the grant is a share in a count that keeps nobody out.
-func (rp *places) isShared(g *keyspace.Grant) bool { return rp.shared[g.KeyPlace()] }
 
 // idleBeside reports whether the grant is a refused share, and the contact also met a granted share.
 // Then only the granted share kept others out.

@@ -53,17 +53,13 @@ func (rp *places) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	return again && (len(ahead) > 0 || rp.believes(g.Lock, g.Mode, s.At.Lo, g.Client))
 }
 
-// isPassage reports whether the grant is in a key that clients only pass through: see
-// findPassages.
-func (rp *places) isPassage(g *keyspace.Grant) bool { return rp.passages[g.Key] }
-
-// findPassages returns the keys out of which acquires take their own entries before they succeed, such
+// passages returns the keys out of which acquires take their own entries before they succeed, such
 // as queues in keys of their own. No hold rests on such a key: on the node that granted the lock, each
 // successful acquire took its entry out of the key again and kept a grant in another key. A string
 // that several clients set, one after another, is no queue: it guards the acquires against each
 // other. In a quorum no key is a passage, since acquires also take back grants that are useless to
 // them.
-func (rp *places) findPassages() map[string]bool {
+func (rp *places) passages() map[string]bool {
 	passing := map[string]bool{}
 	if rp.Quorum() > 1 {
 		return passing
@@ -93,8 +89,8 @@ func (rp *places) findPassages() map[string]bool {
 		}
 	}
 	maps.DeleteFunc(passing, func(key string, _ bool) bool {
-		whole := rp.uses[keyspace.KeyPlace{Key: key}]
-		return barred[key] || whole != nil && whole.several
+		whole := rp.at[keyspace.KeyPlace{Key: key}]
+		return barred[key] || whole != nil && whole.clients
 	})
 	return passing
 }
