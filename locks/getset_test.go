@@ -31,55 +31,6 @@ func TestGetsetTakesOverOnlyWhatIsStrictlyOlder(t *testing.T) {
 	}
 }
 
-func TestGetsetLoserRewritesTheWinnersTimeAndClearsItsLife(t *testing.T) {
-	_, holder := getsetAt(t, 0, 0)
-	acquire(t, holder)
-	cw, winner := getsetAt(t, 1, 3*time.Second)
-	cl, loser := getsetAt(t, 2, 4*time.Second)
-	before(cl, "GETSET", func() { acquire(t, winner) })
-	if _, err := loser.TryLock(t.Context()); err != ErrBusy {
-		t.Errorf("the loser: got %v, want %v", err, ErrBusy)
-	}
-	value, err := cw.Nodes[0].Get(t.Context(), "k").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if until, err := decodeMillis(value); err != nil || until != 1_006_000 {
-		t.Errorf("the winner's key holds %d (%v), want the loser's 1006000", until, err)
-	}
-	if got := life(t, cw, "k"); got != -1 {
-		t.Errorf("the winner's key lives for %v, want no TTL", got)
-	}
-}
-
-func TestGetsetLoserOfAReleasedKeyLeavesOneBehind(t *testing.T) {
-	_, holder := getsetAt(t, 0, 0)
-	lease := acquire(t, holder)
-	cl, loser := getsetAt(t, 1, 3*time.Second)
-	before(cl, "GETSET", func() {
-		if err := holder.Unlock(t.Context(), lease); err != nil {
-			t.Errorf("release: %v", err)
-		}
-	})
-	if _, err := loser.TryLock(t.Context()); err != ErrBusy {
-		t.Errorf("got %v, want %v: the reply is not the time that was found", err, ErrBusy)
-	}
-	if got := life(t, cl, "k"); got != -1 {
-		t.Errorf("the key lives for %v, want one without a life and without an owner", got)
-	}
-}
-
-func TestGetsetIsRobbedAfterAPauseBehindReadingTheClock(t *testing.T) {
-	c := newClient(t, 0)
-	now := clock
-	c.Now = func() time.Time { return now }
-	l := newLock(t, "getset", c, time.Second)
-	before(c, "SETNX", func() { now = now.Add(3 * time.Second) })
-	acquire(t, l)
-	_, rival := getsetAt(t, 1, 3*time.Second)
-	acquire(t, rival) // succeeds although l's lease has just begun: that is the flaw
-}
-
 func TestGetsetTellsAKeyThatHoldsNoTime(t *testing.T) {
 	c, l := getsetAt(t, 0, 0)
 	if err := c.Nodes[0].Set(t.Context(), "k", "no time", 0).Err(); err != nil {

@@ -2,7 +2,6 @@ package locks
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,15 +28,5 @@ func TestAScriptWhoseExpireFailsKeepsItsSetnx(t *testing.T) {
 				t.Errorf("the next attempt: got %v, want %v", err, ErrBusy)
 			}
 		})
-	}
-}
-
-func TestTheFractionIsSentAsItIs(t *testing.T) {
-	c := newClient(t, 0)
-	loadScripts(t, c, setnxThenExpire)
-	l := newLock(t, "lua-setnx-expire-fraction", c, time.Second)
-	got := wire(seen(t, func() { _, _ = l.TryLock(t.Context()) }))
-	if want := []string{"EVALSHA setnx-then-expire 1 k 1 1.5", "lua SETNX k 1", "lua EXPIRE k 1.5"}; !slices.Equal(got, want) {
-		t.Errorf("the node saw %q, want %q", got, want)
 	}
 }

@@ -45,21 +45,3 @@ func TestLuaOwnerValueIsMadeOncePerHandle(t *testing.T) {
 		t.Errorf("two handles share the value %q", other.value)
 	}
 }
-
-func TestLuaOwnerLateReleaseDeletesTheHandlesNextLease(t *testing.T) {
-	c := newClient(t, 0)
-	l := newLock(t, "lua-setnx-expire-owner", c, time.Second)
-	first := acquire(t, l)
-	loseReply(c, 1) // loses NOSCRIPT, the reply to EVALSHA: the script did not run on the node
-	if err := l.Unlock(t.Context(), first); err == nil {
-		t.Fatal("a release without a reply is told as done")
-	}
-	expireNow(t, c, "k")
-	acquire(t, l) // the handle counts as unlocked
-	if err := compareAndDelete.Run(t.Context(), newClient(t, 1).Nodes[0], []string{"k"}, first.Token).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if got := life(t, c, "k"); got != -2 {
-		t.Errorf("the next lease's key lives for %v after the late release, want it gone", got)
-	}
-}

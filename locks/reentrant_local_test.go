@@ -39,24 +39,6 @@ func TestLocalReentryNeverAsksRedis(t *testing.T) {
 	}
 }
 
-func TestLocalReentryEntersWhatAnotherHolds(t *testing.T) {
-	ca, cb := newClient(t, 0), newClient(t, 1)
-	a, b := newLock(t, "reentrant-local", ca, time.Second), newLock(t, "reentrant-local", cb, time.Second)
-	lease := acquire(t, a)
-	expireNow(t, ca, "k")
-	acquire(t, b)
-	acquire(t, a) // succeeds although b holds the lock: that is the flaw
-	if err := a.Unlock(t.Context(), lease); err != nil {
-		t.Errorf("release of the inner entry: %v", err)
-	}
-	if err := a.Unlock(t.Context(), lease); err != nil {
-		t.Errorf("last release: got %v, want nil: nobody reads the reply", err)
-	}
-	if life(t, cb, "k") <= 0 {
-		t.Error("the release removed the other's key")
-	}
-}
-
 func TestLocalLastEntryGoesBeforeTheReleaseWhateverComesOfIt(t *testing.T) {
 	c := newClient(t, 0)
 	failing(c, "compare-and-delete", func(int) bool { return true })

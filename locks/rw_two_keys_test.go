@@ -70,31 +70,3 @@ func TestTwoKeysOnTheWire(t *testing.T) {
 		{"leave write", release(t, write, &Lease{}), "DEL k:write", nil},
 	})
 }
-
-func TestTwoKeysReaderLeavingFirstLetsWriterInBesideTheOthers(t *testing.T) {
-	first, write := rw(t, "rw-two-keys", newClient(t, 0))
-	second, _ := rw(t, "rw-two-keys", newClient(t, 1))
-	lease := acquire(t, first)
-	late := acquire(t, second)
-	if err := first.Unlock(t.Context(), lease); err != nil {
-		t.Fatal(err)
-	}
-	acquire(t, write) // succeeds beside the other reader: that is the flaw
-	if err := second.Unlock(t.Context(), late); !errors.Is(err, ErrNotHeld) {
-		t.Errorf("release of the other reader: got %v, want ErrNotHeld", err)
-	}
-}
-
-func TestTwoKeysLiveForWholeSeconds(t *testing.T) {
-	c := newClient(t, 0)
-	read, write := rw(t, "rw-two-keys", c)
-	for key, l := range map[string]Lock{"k:read": read, "k:write": write} {
-		lease := acquire(t, l)
-		if got := life(t, c, key); got <= time.Second || got > 2*time.Second {
-			t.Errorf("%s lives for %v, want 2s", key, got)
-		}
-		if err := l.Unlock(t.Context(), lease); err != nil {
-			t.Fatal(err)
-		}
-	}
-}

@@ -6,22 +6,6 @@ import (
 	"time"
 )
 
-func TestGetDelRemovesAnothersKeyThatAppearsBetweenGetAndDel(t *testing.T) {
-	ca, cb := newClient(t, 0), newClient(t, 1)
-	a, b := newLock(t, "set-nx-ex-get-del", ca, time.Second), newLock(t, "set-nx-ex-get-del", cb, time.Second)
-	lease := acquire(t, a)
-	before(ca, "DEL", func() {
-		expireNow(t, cb, "k")
-		acquire(t, b)
-	})
-	if err := a.Unlock(t.Context(), lease); err != nil {
-		t.Errorf("got %v, want success: the client cannot know", err)
-	}
-	if got := life(t, cb, "k"); got != -2 {
-		t.Errorf("b's key lives for %v, want it gone", got)
-	}
-}
-
 func TestGetDelDoesNotDeleteWhatItsGetTellsApart(t *testing.T) {
 	ca, cb := newClient(t, 0), newClient(t, 1)
 	a, b := newLock(t, "set-nx-ex-get-del", ca, time.Second), newLock(t, "set-nx-ex-get-del", cb, time.Second)

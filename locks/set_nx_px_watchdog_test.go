@@ -27,18 +27,6 @@ func TestWatchdogSendsAPlainExpireInWholeSeconds(t *testing.T) {
 	}
 }
 
-func TestWatchdogRenewsWhateverIsThere(t *testing.T) {
-	c := newClient(t, 0)
-	acquire(t, newLock(t, "set-nx-px-watchdog", c, 600*time.Millisecond))
-	if err := c.Nodes[0].Set(t.Context(), "k", "another's", 590*time.Millisecond).Err(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the other's key was prolonged", func() bool { return life(t, c, "k") > 600*time.Millisecond })
-	if got := c.Nodes[0].Get(t.Context(), "k").Val(); got != "another's" {
-		t.Errorf("the key holds %q, want the other's token", got)
-	}
-}
-
 func TestWatchdogEndsForGoodAt(t *testing.T) {
 	tests := []struct {
 		name string
