@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 	if _, err := r.Spec.Recipe(); err != nil {
 		return t, e, err
 	}
-	if err := trial.CheckClients(r.Spec.ClientsAs, r.Testbed); err != nil {
+	if err := cmp.Or(trial.CheckClients(r.Spec.ClientsAs, r.Testbed), trial.CheckRemedies(r.Spec.Remedies, r.Testbed)); err != nil {
 		return t, e, err
 	}
 	folder := r.Dir

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // ErrCrashed is the error of Client.Step for a crashed client. The client's body must
@@ -139,6 +140,8 @@ type Setup struct {
 	Unseen func(node string, err error)
 	// Logs is a directory for the nodes' logs; "" = not kept.
 	Logs string
+	// Remedies are in force in the trial; nil = none. Only testbeds on virtual time know any.
+	Remedies *remedy.Trial
 	// Monitor is a directory for logs (monitor-n0.log) of all commands that nodes execute,
 	// including those of scripts, as Redis's MONITOR reports them; "" = no such logs. MONITOR
 	// slows nodes down. Only testbeds that start real servers use Monitor.

@@ -113,7 +113,7 @@ func (t *running) world(env testbed.Env, healed <-chan struct{}) workloads.World
 		Claims: t.claims,
 		Opts:   t.spec.Options,
 		Rec:    t.rec,
-		Healed: healed,
+		Healed: healed, Remedies: t.remedies,
 	}
 }
 

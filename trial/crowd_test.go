@@ -82,7 +82,7 @@ func TestACrowdLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := history.NewRecorder(writer.writer(), bed.Clock())
-	e, _, err := run(t.Context(), c, spec, rec, receivers{writer.command, writer.keyChange, nil})
+	e, _, err := run(t.Context(), c, spec, rec, receivers{writer.command, writer.keyChange, nil, nil})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // Task is one trial to be run, judged and stored, in any process.
@@ -81,7 +82,12 @@ func Execute(ctx context.Context, tb testbed.Testbed, t Task, judging sync.Locke
 	if log != nil {
 		commands = func(c history.Command) { rec.command(c); log(c) }
 	}
-	e, broken, err := run(running, tb, t.Spec, history.NewRecorder(rec.writer(), tb.Clock()), receivers{commands, rec.keyChange, rec.said})
+	acted := func(a remedy.Acted) {
+		if len(t.Spec.Remedies) > 0 {
+			d.Trial.Acted = &a
+		}
+	}
+	e, broken, err := run(running, tb, t.Spec, history.NewRecorder(rec.writer(), tb.Clock()), receivers{commands, rec.keyChange, rec.said, acted})
 	hash, cerr := rec.close(e)
 	if cerr != nil {
 		return d, cerr

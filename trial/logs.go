@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // receivers receive commands and changes of keys as they happen; nil = no receiver.
@@ -15,6 +16,8 @@ type receivers struct {
 	// stderr gets, after the trial's end, what the processes of a client wrote on their standard error.
 	// There is one call for each client that has processes.
 	stderr func(client, text string)
+	// acted gets, after the trial's end, what the trial's remedies did.
+	acted func(remedy.Acted)
 }
 
 // keyWatcher is implemented by testbeds that can say whether they observe changes of

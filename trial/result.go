@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -55,6 +56,8 @@ type Result struct {
 	Stall time.Duration `json:"stall,omitempty"`
 	// Hits counts what the fault demonstrably affected.
 	Hits int `json:"hits"`
+	// Acted says what the spec's remedies did; nil if there are none.
+	Acted *remedy.Acted `json:"acted,omitempty"`
 	// Progress measures how the clients fared; nil if there is nothing to measure.
 	Progress *progress.Measures `json:"progress,omitempty"`
 	// Waiting has the waits around the fault; nil if the fault hit nothing or no client waited.

@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -55,6 +56,8 @@ type Spec struct {
 	// doubt, or if it is repeated by a campaign that confirms an earlier campaign. Each attempt has a
 	// folder of its own. On real time, attempts may differ.
 	Attempt int `json:"attempt,omitempty"`
+	// Remedies are the names of the remedies in force (package remedy), which the recipe does not have.
+	Remedies []string `json:"remedies,omitempty"`
 	// CommandTimeout is the clients' read and write timeout; 0 = the testbed's own.
 	CommandTimeout time.Duration `json:"commandTimeout,omitempty"`
 	// Timeout ends the trial as failed; 0 = long enough for any trial of these options.
@@ -141,6 +144,19 @@ func (s Spec) Recipe() (locks.Recipe, error) {
 		return recipe, input.Errorf("options of %s under %s: %w", s.Lock, s.Fault, err)
 	}
 	return recipe, nil
+}
+
+// CheckRemedies returns an input.Error if a remedy has no such name, or if the testbed has no remedies.
+func CheckRemedies(names []string, tb testbed.Testbed) error {
+	for _, name := range names {
+		if _, err := remedy.Named(name); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 && RealTime(tb) {
+		return input.Errorf("%s %s: testbed %s has no remedies: only the simulation tries them", input.Setting("remedy"), names[0], tb.Name())
+	}
+	return nil
 }
 
 // PromisedBy returns what the recipe promises in this trial.

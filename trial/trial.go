@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/foreign"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -58,10 +60,11 @@ func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 		return history.Evidence{}, nil, err
 	}
 	t.watched = RealTime(tb)
-	if err := CheckClients(s.ClientsAs, tb); err != nil {
+	if err := cmp.Or(CheckClients(s.ClientsAs, tb), CheckRemedies(s.Remedies, tb)); err != nil {
 		return history.Evidence{}, nil, err
 	}
 	limit := s.timeLimit(t.claims)
+	t.remedies = remedy.New(s.Remedies, s.Options.TTL, rec.Now)
 	setup := testbed.Setup{
 		Topology:       s.Topology,
 		Nodes:          s.Nodes,
@@ -73,6 +76,7 @@ func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 		Clock:          rec.Now,
 		Logs:           s.Logs,
 		Monitor:        s.Monitor,
+		Remedies:       t.remedies,
 	}
 	if !t.watched {
 		// A client that exceeds the computed limit is a finding; one that exceeds the
@@ -89,6 +93,9 @@ func run(ctx context.Context, tb testbed.Testbed, s Spec, rec *history.Recorder,
 	}
 	err = t.over(tb.Run(ctx, setup, t.body))
 	t.processes.end(to.stderr)
+	if to.acted != nil {
+		to.acted(t.remedies.Acted())
+	}
 	e = history.Evidence{Ops: rec.Ops(), Commands: log.sorted(), Keys: keys.all, Watched: setup.Keys != nil, Claims: t.claims}
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errTimeLimit):
@@ -106,7 +113,8 @@ type running struct {
 	recipe   locks.Recipe
 	workload workloads.Workload
 	claims   history.Claims
-	watched  bool // a heartbeat watches the harness
+	remedies *remedy.Trial // nil = none
+	watched  bool          // a heartbeat watches the harness
 	// processes are those that run code of clients.
 	processes processes
 	children  []foreign.Child // the clients' processes, in the order of clients; nil = clients are goroutines

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // hold is one lease that a client has, or may have.
@@ -23,6 +25,7 @@ type hold struct {
 	lost   bool           // the holder knows that its lease ended; isLost also asks the watch
 	watch  *lossWatch     // nil = nobody watches the lease
 	left   bool           // the release succeeded
+	until  time.Duration  // the end of a lease that began before the last grant or extension, for remedy.StopsAtDeadline
 }
 
 // op returns an entry for the history about this client and hold.
@@ -125,9 +128,15 @@ func (h *hold) perform(f string, do func() error) (done history.Op, err error) {
 	if err != nil {
 		return done, err
 	}
+	outer := slices.ContainsFunc(h.held, func(o *hold) bool { return o != h && o.lock == h.lock && !o.left })
+	h.Remedies.Begin(h.id, f, h.lock, f == history.FAcquire && !outer)
 	h.client.Open(op.Index)
 	lerr := do()
 	h.client.Open(-1)
+	h.Remedies.End(h.id, h.lock, outer || f == history.FAcquire && lerr == nil || f == history.FExtend)
+	if f != history.FRelease && lerr == nil {
+		h.until = op.Time + h.Opts.TTL
+	}
 	done = h.op(f)
 	done.Type, done.Reason, done.Error = outcome(lerr)
 	done, err = h.Rec.Complete(done)
@@ -273,6 +282,9 @@ func (h *hold) look() (mayTouch bool, err error) {
 	switch {
 	case h.isLost():
 		return false, nil
+	case h.Remedies.On(remedy.StopsAtDeadline) && h.Env.Now() >= h.until:
+		h.Remedies.Act()
+		return false, h.lose()
 	case h.Opts.Trusting:
 		return true, nil
 	case h.expired(h.lease):

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // answer is a resource's answer to a read or write.
@@ -14,12 +15,12 @@ type answer struct {
 	stale  bool    // refused: the resource has seen a newer fencing token
 }
 
-// resources returns new guarded resources for a trial with these options and claims. The map's
-// keys are the names of the locks.
-func (w Workload) resources(o Options, c history.Claims) map[string]*resource {
+// resources returns new guarded resources for a trial with these options. The map's keys are the
+// names of the locks.
+func (w Workload) resources(o Options, fenced bool) map[string]*resource {
 	all := make(map[string]*resource, max(0, o.Keys))
 	for k := range o.Keys {
-		all[lockName(k)] = &resource{fenced: c.Fenced, tallied: w.tallied, values: make([]int64, w.values)}
+		all[lockName(k)] = &resource{fenced: fenced, tallied: w.tallied, values: make([]int64, w.values)}
 	}
 	return all
 }
@@ -103,7 +104,14 @@ func (h *hold) use(f string, values []int64, do func(fence int64) answer) ([]int
 	if err != nil {
 		return nil, err
 	}
-	answer := do(h.lease.Fence)
+	fence := h.lease.Fence
+	if h.Remedies.On(remedy.Fence) {
+		fence = h.Remedies.Grant(h.id, h.lock)
+	}
+	answer := do(fence)
+	if answer.stale && h.Remedies.On(remedy.Fence) {
+		h.Remedies.Act()
+	}
 	op.Type, op.Value, op.Seq = history.OK, answer.values, answer.seq
 	if answer.stale {
 		op.Type, op.Reason = history.Fail, history.Stale

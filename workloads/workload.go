@@ -12,6 +12,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // World is the input of a workload's body.
@@ -25,6 +26,8 @@ type World struct {
 	// Healed is closed when the time for faults is over and every fault is healed. Then the
 	// liveness phase begins.
 	Healed <-chan struct{}
+	// Remedies are in force in the trial; nil = none.
+	Remedies *remedy.Trial
 }
 
 // Env is the part of testbed.Env that clients use.
@@ -121,7 +124,7 @@ func ByName(name string) (Workload, bool) {
 // It returns an error if the harness fails, if the code under test breaks down
 // (*testbed.Breakdown), or if ctx ends. The lock's violations go into the history.
 func (w Workload) Body(ctx context.Context, world World) error {
-	r := &run{World: world, workload: w, resources: w.resources(world.Opts, world.Claims)}
+	r := &run{World: world, workload: w, resources: w.resources(world.Opts, world.Claims.Fenced || world.Remedies.On(remedy.Fence))}
 	defer r.leave()
 	if err := world.Opts.Validate(); err != nil {
 		return fmt.Errorf("options: %w", err)

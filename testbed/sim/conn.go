@@ -84,7 +84,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, fmt.Errorf("write past the gate: %w", err)
 	}
 	c.sent++
-	c.link.up.send(&packet{conn: c, kind: message, args: words(args), number: c.sent, matters: resp.Counts(args)}, &c.up)
+	c.link.up.send(&packet{conn: c, kind: message, args: words(args), number: c.sent, matters: resp.Counts(args), from: w.setup.Remedies.Sender(c.link.client)}, &c.up)
 	return len(p), nil
 }
 

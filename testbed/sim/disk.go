@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
@@ -43,6 +44,23 @@ func (d *disk) sync(at time.Duration) {
 		d.durable = d.pending[0].after
 		d.pending = d.pending[1:]
 	}
+}
+
+// keepAll makes the disk have all data, if a remedy does so.
+func (s *server) keepAll() {
+	if s.remedied(remedy.Durable) {
+		s.disk.pending, s.disk.durability, s.disk.durable = nil, testbed.Always, s.node.Snapshot(s.wall())
+	}
+}
+
+// remedied reports whether a remedy is in force that acts now, and notes that it does.
+func (s *server) remedied(name string) bool {
+	r := s.sim.setup.Remedies
+	if r.On(name) {
+		r.Act()
+		return true
+	}
+	return false
 }
 
 // die records in d.lost the data that the kill of the process loses.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/testbed/gate"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
@@ -20,9 +21,10 @@ type packet struct {
 	conn   *conn // nil on a replication link
 	seq    uint64
 	kind   kind
-	args   []string     // a request's arguments
-	number int          // a request's number on its connection, from 1
-	data   resp.Message // a message to the client
+	args   []string       // a request's arguments
+	from   *remedy.Sender // who sent a request; nil = no remedy is in force
+	number int            // a request's number on its connection, from 1
+	data   resp.Message   // a message to the client
 	// matters says that stopping the packet counts as a hit. This holds for a recipe's own
 	// command, the reply to such a command, a pushed message, and data that a primary sends
 	// because of a client's write or an eviction.

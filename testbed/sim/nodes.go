@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // server finds a node by name. The simulation's lock is held.
@@ -147,6 +149,14 @@ func (w *simulation) promote(node string) (*server, error) {
 	if old == nil || old == s {
 		return nil, fmt.Errorf("promote: node %s is not a replica", node)
 	}
+	if s.remedied(remedy.Durable) {
+		data := old.disk.durable
+		if !old.down {
+			data = old.node.Snapshot(old.wall())
+		}
+		s.node.Load(s.wall(), data)
+		s.node.CopyOwners(old.node)
+	}
 	s.expire() // hides the keys that have expired, so that the witness is not told of them
 	s.leave()
 	s.expireLater() // a replica schedules no deletions
@@ -179,8 +189,11 @@ func (w *simulation) Split(_ context.Context, node string, clients []int) (testb
 	if err != nil {
 		return nil, fmt.Errorf("split brain: %w", err)
 	}
-	for _, id := range clients {
-		for _, l := range w.clients[id].links {
+	for id, c := range w.clients {
+		if !slices.Contains(clients, id) && !s.remedied(remedy.OnePrimary) {
+			continue
+		}
+		for _, l := range c.links {
 			l.retarget(s)
 		}
 	}
@@ -249,6 +262,9 @@ func (w *simulation) SkewNode(_ context.Context, node string, offset time.Durati
 	if !s.down {
 		keys = s.node.Mortal()
 	}
+	if s.remedied(remedy.Clocks) {
+		return keys, nil
+	}
 	s.skew = offset
 	s.node.ClockSet()
 	if !s.down && len(s.pauses) == 0 {
@@ -264,6 +280,9 @@ func (w *simulation) Evict(_ context.Context, node string, evicted func([]histor
 	s, err := w.running(node)
 	if err != nil {
 		return nil, fmt.Errorf("evict: %w", err)
+	}
+	if s.remedied(remedy.Durable) {
+		return nil, nil
 	}
 	keys := s.node.Evict(s.wall())
 	if len(keys) > 0 {

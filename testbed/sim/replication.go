@@ -150,6 +150,7 @@ func (s *server) follow(p *packet) {
 		return
 	}
 	s.node.Load(s.wall(), p.copy.data)
+	s.node.CopyOwners(st.primary.node)
 	s.disk.wrote(s, true)
 	st.up.send(&packet{kind: copying, offset: p.offset}, &st.toPrimary)
 }

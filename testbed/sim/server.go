@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/testbed/resp"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
@@ -87,6 +88,10 @@ func (s *server) handle(p *packet) {
 // execute runs one command, atomically.
 func (s *server) execute(p *packet) {
 	c := p.conn
+	if r := s.sim.setup.Remedies; r.On(remedy.NoLateMessage) && r.Late(p.from) {
+		r.Act()
+		return
+	}
 	s.executed++
 	c.gc.Arrived(p.number, s.name, s.executed)
 	name := strings.ToUpper(p.args[0])
@@ -115,7 +120,9 @@ func (s *server) execute(p *packet) {
 }
 
 func (s *server) run(p *packet) (reply []byte, pushes []node.Push) {
+	s.node.From(p.from)
 	reply, pushes = p.conn.session.Exec(s.wall(), p.args)
+	s.node.From(nil)
 	s.ran = s.executed
 	return reply, pushes
 }
@@ -177,6 +184,7 @@ func (s *server) hangUp(c *conn) {
 func (s *server) kill() {
 	s.down = true
 	s.node.Unwatch()
+	s.keepAll()
 	s.disk.die()
 	s.backlog = nil
 	for _, c := range slices.Clone(s.conns) {

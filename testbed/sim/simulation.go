@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/crash"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/gate"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/testbed/sim/node"
 )
 
@@ -103,6 +104,9 @@ func (w *simulation) build(nodes []*node.Node) {
 		})
 	}
 	for _, s := range w.servers {
+		if w.setup.Remedies != nil {
+			s.node.Remedies(w.setup.Remedies)
+		}
 		if w.setup.Keys != nil {
 			s.node.Watch(s)
 		}
@@ -289,4 +293,16 @@ func (w *simulation) Client(i int) testbed.Client { return w.clients[i] }
 func (w *simulation) Now() time.Duration { return w.setup.Clock() }
 
 // Skew implements testbed.Clocks.
-func (w *simulation) Skew(client int, offset time.Duration) { w.clients[client].Skew(offset) }
+func (w *simulation) Skew(client int, offset time.Duration) {
+	if r := w.setup.Remedies; r.On(remedy.Clocks) {
+		r.Act()
+		return
+	}
+	w.clients[client].Skew(offset)
+}
+
+// CrashClient implements testbed.Clients.
+func (w *simulation) CrashClient(client int) error {
+	w.setup.Remedies.Crashed(client)
+	return w.Gate.CrashClient(client)
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -64,6 +65,12 @@ var listings = []listing{
 		}
 		return rows
 	}, 0},
+	{"remedies", []string{"name", "what it does in the simulation", "measure"}, func(*app) (rows [][]string) {
+		for _, r := range remedy.All() {
+			rows = append(rows, []string{r.Name, r.Does, r.Measure})
+		}
+		return rows
+	}, pageWidth},
 	{"testbeds", []string{"name", "what", "topologies", "disturbs", "note"}, func(a *app) (rows [][]string) {
 		for _, t := range a.testbeds {
 			rows = append(rows, t.row())
@@ -84,7 +91,7 @@ func listCommand(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list " + strings.Join(listingNames(), "|"),
-		Short: "List locks, documents, faults, workloads, oracles, causes or testbeds",
+		Short: "List locks, documents, faults, workloads, oracles, causes, remedies or testbeds",
 		Example: `  lockstorm list locks
   lockstorm list faults --json`,
 		ValidArgs: listingNames(),

@@ -25,6 +25,7 @@ import (
 	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -37,6 +38,7 @@ type replayFlags struct {
 	trial                 int
 	schedule              string
 	hash, out             string
+	remedies              []string
 	json                  bool
 	volumeFlags
 }
@@ -54,10 +56,14 @@ simulation cannot repeat are an exception, and reports name them. On real Redis
 every history is different: the plan is the same, its effects may differ.
 
 With a folder, the trial's hash is compared with the one in verdict.json, and with
-the hash of the files in the folder. Without a folder, --hash gives the expected hash.`,
+the hash of the files in the folder. Without a folder, --hash gives the expected hash.
+
+With --remedy, the same trial runs with a remedy in force that the lock does not
+have (lockstorm list remedies): is the violation gone?`,
 		Example: `  lockstorm replay docs/counterexamples/redlock-client-pause
   lockstorm replay --lock set-nx-px --fault client-pause
-  lockstorm replay --lock redlock --fault chaos --seed 7`,
+  lockstorm replay --lock redlock --fault chaos --seed 7
+  lockstorm replay --lock setnx-expire --remedy no-orphan`,
 		Args: expectArgs(0, 1, "the folder of a stored trial, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd.Flags(), args); err != nil {
@@ -84,11 +90,12 @@ the hash of the files in the folder. Without a folder, --hash gives the expected
 	trialFlags(flags, &f.Config)
 	a.testbeds.tellLeases(flags)
 	f.testbed.register(flags)
+	flags.StringSliceVar(&f.remedies, "remedy", nil, "remedies to put in force (lockstorm list remedies); simulation only")
 	flags.StringVar(&f.hash, "hash", "", fmt.Sprintf("the hash to compare with, or its first digits, at least %d", fewestDigits))
 	flags.StringVar(&f.out, "out", "", "directory to write the trial to: history, commands, verdict, timeline, story")
 	f.register(cmd, "print only whether the history is the same", "print every command when it is known how it ended, then what the fault did")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
-	group(flags, "Which trial", "lock", "client", "client-id", "fault", "workload", "seed", "trial", "schedule", "testbed")
+	group(flags, "Which trial", "lock", "client", "client-id", "fault", "workload", "seed", "trial", "schedule", "testbed", "remedy")
 	groupTrialFlags(flags)
 	group(flags, "What is compared and printed", "hash", "out", "quiet", "verbose", "json")
 	return cmd
@@ -96,7 +103,7 @@ the hash of the files in the folder. Without a folder, --hash gives the expected
 
 // besideFolder are the flags that may be given together with a folder: they do not define the
 // trial.
-var besideFolder = []string{"client", "client-id", "testbed", "hash", "out", "quiet", "verbose", "json"}
+var besideFolder = []string{"client", "client-id", "testbed", "remedy", "hash", "out", "quiet", "verbose", "json"}
 
 // fewestDigits is how many digits of a hash are enough to identify a history.
 const fewestDigits = 8
@@ -124,7 +131,7 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	var surplus error
 	flags.Visit(func(flag *pflag.Flag) {
 		if surplus == nil && !slices.Contains(besideFolder, flag.Name) && !ofTestbed(flag) {
-			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --hash, --out, --quiet, --verbose and --json with a folder", flag.Name, args[0])
+			surplus = input.Errorf("--%s: %s says what the trial is; expected only --testbed, --remedy, --hash, --out, --quiet, --verbose and --json with a folder", flag.Name, args[0])
 		}
 	})
 	return surplus
@@ -174,6 +181,7 @@ type replayed struct {
 	Flaws    []trial.Flaw       `json:"flaws"`
 	Verdicts []checker.Verdict  `json:"verdicts"`
 	Hits     int                `json:"hits"`
+	Acted    *remedy.Acted      `json:"acted,omitempty"` // what the remedies did
 	Ops      int                `json:"ops"`
 	Commands int                `json:"commands"`
 	Keys     int                `json:"keys"` // key changes
@@ -208,13 +216,15 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) (err err
 		return err
 	}
 	r := campaign.Replay{Testbed: tb, Spec: before.spec, Dir: f.out}
-	comparable := choice.Virtual && (len(args) == 0 || before.spec.Testbed == choice.Name)
+	comparable := choice.Virtual && len(f.remedies) == 0 && (len(args) == 0 || before.spec.Testbed == choice.Name)
 	if len(args) == 0 {
 		if r.Spec, err = f.plan(ctx, tb); err != nil {
 			return err
 		}
 	}
-	r.Spec.Testbed = choice.Name
+	if r.Spec.Testbed = choice.Name; len(f.remedies) > 0 {
+		hash, r.Spec.Remedies = "", f.remedies
+	}
 	if r.Spec.ClientCommand, err = clientProgram(r.Spec.ClientsAs); err != nil {
 		return err
 	}
@@ -319,7 +329,7 @@ func recallTrial(flags *pflag.FlagSet, folder, testbed string) (image string, er
 func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x comparison) error {
 	if f.json {
 		r := replayed{
-			Spec: t.Spec, Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits,
+			Spec: t.Spec, Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits, Acted: t.Acted,
 			Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Progress: t.Progress, Expected: x.expected, Same: x.same(), Dir: f.out,
 		}
 		if x.differs != nil {
@@ -335,6 +345,9 @@ func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x co
 		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title(), x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
 	a.say(a.stdout, "hash %s", t.Hash)
 	a.say(a.stdout, "%s", x.words())
+	if t.Acted != nil {
+		a.say(a.stdout, "%s", reports.InForce(t))
+	}
 	fmt.Fprintln(a.stdout)
 	a.verdicts(t)
 	if t.Progress != nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // keyCommands run the commands for keys of any type.
@@ -136,7 +138,7 @@ func (c call) setLife(unit string) written {
 	}
 	old, mortal := c.deadlines[key]
 	switch {
-	case !c.db.Exists(key), !o.allow(ms, old, mortal):
+	case !c.db.Exists(key), !o.allow(ms, old, mortal), c.refuses(remedy.OwnRenewal, key):
 		return c.int(0)
 	case ms <= c.nowMs:
 		c.remove(key)

@@ -10,6 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/lockstorm/lockstorm/history"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // keyspace holds a node's keys: their values in miniredis, and what miniredis does not hold, such as
@@ -21,6 +22,7 @@ type keyspace struct {
 	tracking tracking
 	watched  map[string][]*Session
 	record   record
+	own      ownership
 
 	now      time.Time
 	nowMs    int64 // for expiry, in whole milliseconds as in Redis
@@ -36,7 +38,7 @@ type keyspace struct {
 // reset makes the keyspace empty and writable.
 func (k *keyspace) reset() {
 	k.db.FlushDB()
-	k.now, k.nowMs, k.readOnly, k.writes, k.record = time.Time{}, 0, false, 0, record{}
+	k.now, k.nowMs, k.readOnly, k.writes, k.record, k.own = time.Time{}, 0, false, 0, record{}, ownership{}
 	k.deadlines, k.earliest = map[string]int64{}, math.MaxInt64
 	k.hidden, k.entries = map[string]*storedKey{}, map[string]*storedKey{}
 }
@@ -65,15 +67,18 @@ func (k *keyspace) expire() {
 		k.unhide()
 		k.report(history.ByClock)
 	}
-	if k.nowMs <= k.earliest {
+	gone := k.orphans()
+	if k.nowMs <= k.earliest && len(gone) == 0 {
 		return
 	}
-	var gone []string
 	earliest := int64(math.MaxInt64)
 	for key, ms := range k.deadlines {
-		if ms < k.nowMs {
+		switch {
+		case ms < k.nowMs && k.keeps(key):
+			earliest = min(earliest, k.nowMs+1)
+		case ms < k.nowMs:
 			gone = append(gone, key)
-		} else {
+		default:
 			earliest = min(earliest, ms)
 		}
 	}
@@ -82,7 +87,7 @@ func (k *keyspace) expire() {
 		if k.readOnly {
 			k.hide(key)
 		} else {
-			k.remove(key)
+			k.drop(key)
 		}
 	}
 	k.earliest = earliest
@@ -117,8 +122,13 @@ func (k *keyspace) unhide() {
 	}
 }
 
-// remove deletes a key and reports whether the key existed.
+// remove deletes a key as a command asks, unless a remedy refuses, and reports whether it did.
 func (k *keyspace) remove(key string) bool {
+	return !k.refuses(remedy.OwnRelease, key) && k.drop(key)
+}
+
+// drop deletes a key and reports whether the key existed.
+func (k *keyspace) drop(key string) bool {
 	if !k.db.Del(key) {
 		return false
 	}
@@ -136,9 +146,11 @@ func (k *keyspace) account(key string) {
 	k.writes++
 	k.record.touch(key)
 	delete(k.entries, key)
-	if !k.db.Exists(key) {
+	exists := k.db.Exists(key)
+	if !exists {
 		delete(k.deadlines, key)
 	}
+	k.changed(key, exists, false)
 	k.touchWatched(key)
 }
 
@@ -180,6 +192,7 @@ func (k *keyspace) overwrite(key, value string) {
 		_ = k.db.Set(key, value) // cannot fail now: the key holds no other type
 	}
 	delete(k.deadlines, key)
+	delete(k.own.owners, key)
 	k.touch(key)
 }
 
@@ -232,7 +245,7 @@ func (k *keyspace) load(now time.Time, s Snapshot) {
 			kept++
 			continue
 		}
-		k.remove(key)
+		k.drop(key)
 	}
 	if kept == len(s.keys) {
 		return

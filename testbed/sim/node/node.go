@@ -131,7 +131,7 @@ func (n *Node) Mortal() int { return len(n.deadlines) }
 func (n *Node) Evict(now time.Time) []history.KeyState {
 	states := n.Keys(now)
 	for _, k := range states {
-		n.remove(k.Key)
+		n.drop(k.Key)
 	}
 	n.report(history.ByEviction)
 	return states

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alicebob/miniredis/v2"
+
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // stringCommands run the commands for strings, and HINCRBY.
@@ -17,11 +19,14 @@ var stringCommands = map[string]handler{
 		if !ok {
 			return c.fail(wrongType)
 		}
+		if exists && c.distinct(c.args[1], value) {
+			value = "another attempt's " + value
+		}
 		return c.bulkIf(exists, value)
 	},
 	"set": call.set,
 	"setnx": func(c call) written {
-		if c.db.Exists(c.args[1]) {
+		if c.db.Exists(c.args[1]) || c.refuses("", c.args[1]) {
 			return c.int(0)
 		}
 		c.overwrite(c.args[1], c.args[2])
@@ -35,7 +40,9 @@ var stringCommands = map[string]handler{
 		if !ok {
 			return c.fail(wrongType)
 		}
-		c.overwrite(c.args[1], c.args[2])
+		if !c.refuses("", c.args[1]) {
+			c.overwrite(c.args[1], c.args[2])
+		}
 		return c.bulkIf(exists, value)
 	},
 	"getdel": func(c call) written {
@@ -186,7 +193,11 @@ func (c call) set() written {
 		}
 		c.bulkIf(exists, value)
 	}
-	if (o.nx || o.xx) && c.db.Exists(key) != o.xx {
+	check := ""
+	if o.xx {
+		check = remedy.OwnRenewal
+	}
+	if (o.nx || o.xx) && c.db.Exists(key) != o.xx || c.refuses(check, key) {
 		if !o.get {
 			c.null()
 		}
@@ -210,6 +221,9 @@ func (c call) setFor(unit string) written {
 	ms, refusal := c.deadline(unit, c.args[2])
 	if refusal != "" {
 		return c.fail(refusal)
+	}
+	if c.refuses("", c.args[1]) {
+		return c.null()
 	}
 	c.overwrite(c.args[1], c.args[3])
 	c.live(c.args[1], ms)
