@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/remedies"
 	"github.com/lockstorm/lockstorm/trial/shrink"
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
@@ -171,6 +172,9 @@ func (c Campaign) finish(ctx context.Context, pool worker.Pool, m *making, list 
 		if err == nil && headline[i] && (l.Minimal == nil || !s.Shrunk) {
 			l.Minimal, err = c.smallest(ctx, pool, folder, m.specs[l.Key()])
 		}
+		if err == nil && l.Minimal != nil {
+			l.Remedied, err = remedied(ctx, pool, folder, *l.Minimal)
+		}
 		list[i] = l
 		if err != nil {
 			mu.Lock()
@@ -179,6 +183,20 @@ func (c Campaign) finish(ctx context.Context, pool worker.Pool, m *making, list 
 		}
 	})
 	return errors.Join(failed, ctx.Err())
+}
+
+// remedied returns what remedies do about the flaws of a minimal trial.
+func remedied(ctx context.Context, pool worker.Pool, folder string, minimal trial.Spec) (*trial.Remedied, error) {
+	defer os.RemoveAll(folder)
+	if _, err := pool.Run(ctx, trial.Task{Spec: minimal, Folder: folder, Keep: true}, nil); err != nil {
+		return nil, err
+	}
+	t, e, err := trial.Load(folder)
+	if err != nil || len(t.Flaws) == 0 {
+		return nil, err
+	}
+	r, err := remedies.Try(ctx, pool, t, e, folder+"-remedied")
+	return &r, err
 }
 
 // smallest returns the shrunk version of a trial; nil if there is none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/remedies"
 	"github.com/lockstorm/lockstorm/trial/shrink"
 )
 
@@ -57,14 +58,22 @@ func (r *run) counterexamples() []trial.Result {
 
 // minimize shrinks a stored trial. If the corpus has its smallest version, minimize runs that one and
 // searches only if it does not show the trial's flaw. If the trial cannot be shrunk, minimize writes
-// the reason into its folder.
+// the reason into its folder. Remedies are tried on a trial that was searched for; the corpus has their effects for its
+// own.
 func (r *run) minimize(ctx context.Context, t trial.Result) error {
 	folder := filepath.Join(r.store.dir, t.Dir)
 	if t.Headline {
-		shown, err := shrink.Known(ctx, r.workers, t, *r.planner.corpus.lines[corpus.KeyOf(t.Spec)].Minimal, folder)
+		line := r.planner.corpus.lines[corpus.KeyOf(t.Spec)]
+		shown, err := shrink.Known(ctx, r.workers, t, *line.Minimal, folder)
+		if shown && err == nil && line.Remedied != nil {
+			err = trial.SetRemedied(filepath.Join(folder, trial.MinimalFolder), *line.Remedied)
+		}
 		if shown || err != nil {
 			return err
 		}
 	}
-	return shrink.Stored(ctx, r.Config.Shrink, r.workers, t, folder)
+	if err := shrink.Stored(ctx, r.Config.Shrink, r.workers, t, folder); err != nil {
+		return err
+	}
+	return remedies.Stored(ctx, r.workers, filepath.Join(folder, trial.MinimalFolder))
 }

@@ -52,6 +52,8 @@ type Line struct {
 	Draw int `json:"draw,omitempty"`
 	// Minimal is the shrunk version of the trial, if reports show the trial for its cell.
 	Minimal *trial.Spec `json:"minimal,omitempty"`
+	// Remedied says what remedies do about the flaws of Minimal.
+	Remedied *trial.Remedied `json:"remedied,omitempty"`
 
 	// at is the line's place, as "set-nx-px.jsonl:12", for messages.
 	at string
