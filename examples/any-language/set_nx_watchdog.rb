@@ -14,13 +14,16 @@ def connect
   Redis.new(host: host, port: port.to_i, timeout: ENV["LOCKSTORM_TIMEOUT_MS"].to_i / 1000.0, reconnect_attempts: 0)
 end
 
+def now
+  Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end
+
 class Lease
   RENEWALS = connect # of all watchdogs
 
-  attr_reader :token
-
-  def initialize(id, key, token, ttl)
+  def initialize(id, key, token, ttl, since)
     @id, @key, @token, @ttl = id, key, token, ttl
+    @until = since + ttl / 1000.0 # when the lease ends without another renewal
     @mutex, @over = Mutex.new, ConditionVariable.new
     @watchdog = Thread.new { renew }
   end
@@ -28,10 +31,13 @@ class Lease
   def renew
     @mutex.synchronize do
       until @released
-        @over.wait(@mutex, @ttl / 3000.0)
+        @over.wait(@mutex, @ttl / 4000.0)
         next if @released
+        since = now
+        return answer({ lost: @id }) if since + @ttl / 3000.0 > @until # too late for another attempt
         begin
           return answer({ lost: @id }) if RENEWALS.eval(EXTEND, keys: [@key], argv: [@token, @ttl]) == 0
+          @until = since + @ttl / 1000.0
         rescue Redis::BaseError # nobody knows: the next attempt tells
         end
       end
@@ -52,9 +58,9 @@ OUTPUT = Mutex.new
 
 def serve(q)
   return HELD.fetch(q["lease"]).release if q["do"] == "release"
-  token = SecureRandom.hex(16)
+  token, since = SecureRandom.hex(16), now
   return { error: "busy" } unless RDB.set(q["key"], token, nx: true, px: q["ttl"])
-  HELD[q["id"]] = Lease.new(q["id"], q["key"], token, q["ttl"])
+  HELD[q["id"]] = Lease.new(q["id"], q["key"], token, q["ttl"], since)
   { token: token }
 end
 
