@@ -10,6 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/testbed/resp"
 )
 
 // grant describes one successful acquire by its commands.
@@ -64,19 +65,18 @@ func claimOf(c history.Command) string {
 	if len(c.Args) < 3 {
 		return ""
 	}
-	switch name := strings.ToUpper(string(c.Args[0])); name {
-	case "SET", "SETNX", "GETSET":
-		return string(c.Args[2])
-	case "EVAL", "EVALSHA":
-		n, err := strconv.Atoi(string(c.Args[2]))
-		if err != nil || n < 0 || 3+n > len(c.Args) {
-			return ""
-		}
-		for _, a := range c.Args[3+n:] {
+	if _, script := c.Script(); script {
+		keys := resp.Keys(resp.Of(c.Args), c.Args)
+		for _, a := range c.Args[3+len(keys):] {
 			if len(a) >= shortestToken && strings.Trim(string(a), "0123456789") != "" {
 				return string(a)
 			}
 		}
+		return ""
+	}
+	switch resp.Name(c.Args) {
+	case "SET", "SETNX", "GETSET":
+		return string(c.Args[2])
 	}
 	return ""
 }
