@@ -119,6 +119,33 @@ func TestAnAcquireThatDeniesItsGrantIsTold(t *testing.T) {
 	})
 }
 
+// A client that goes on although Redis refused it did not remove or replace the holder's key.
+func TestAnAcquireThatRedisRefusedIsTold(t *testing.T) {
+	tales(t, []tale{
+		{"a refusal that nobody looked at", "set-nx-px", func(s *story) {
+			s.take(1, 0, "OK", setPX("t0")...)
+			s.take(10, 1, "nil", setPX("t1")...)
+			s.give(20, 0, "1", s.cad("t0")...)
+			s.give(30, 1, "0", s.cad("t1")...)
+		}, []string{falseAnswer, "exclusion: false-answer"}},
+		{"a refusal, after which it found its own token", "set-nx-px", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.unanswered(10, 0, "OK", setPX("t0")...)
+			s.cmd(11, 0, "nil", setPX("t0")...)
+			s.done(12, 0, history.OK)
+			s.give(20, 0, "1", s.cad("t0")...)
+			s.hold(30, 40, 1, "t1")
+		}, nil},
+		{"a key that another client had handed over", "set-nx-px", func(s *story) {
+			s.take(1, 0, "OK", setPX("t0")...)
+			s.busy(5, 1, "nil", setPX("t1")...)
+			s.give(10, 0, "OK", "SET", "lock", "t1", "PX", "1000")
+			s.take(20, 1, "nil", setPX("t1")...)
+			s.give(30, 1, "1", s.cad("t1")...)
+		}, nil},
+	})
+}
+
 func TestAnAcquireThatMayBeRightIsNotAccused(t *testing.T) {
 	orphan := "liveness: orphaned-key"
 	tales(t, []tale{

@@ -50,7 +50,8 @@ type causeRow struct {
 	// primary, such as a counter. nil means that this is true only of findings about blockages that
 	// last for ever.
 	replicated func(history.Claims, Finding) bool
-	// harm is the kind of harm that findings of this cause show; "" for the harm of their oracle.
+	// harm is the kind of harm that findings of this cause show if nothing ended the trial; "" for the harm
+	// of their oracle.
 	harm Harm
 	// breach finds the assumption of leases that the trial broke. It is nil for faults of the protocol
 	// itself, and for FenceRegressed: see counterLost.

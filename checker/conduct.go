@@ -66,13 +66,14 @@ func brokeDown(ops []history.Op) (history.Op, bool) {
 
 // A completion with fail says that nothing happened. It is a false answer if commands of the same
 // operation certainly did what the client had asked for. The honest completion is ok, or info if
-// the client cannot know. Where the evidence is not certain, there is no finding.
+// the client cannot know. The ok of an acquire is a false answer if Redis refused the acquire. Where
+// the evidence is not certain, there is no finding.
 
 // denials finds completions that deny what their operations did.
 type denials struct{ *premises }
 
 // falseAnswers returns findings about the operations that were completed with fail although they had
-// taken effect, in order of time.
+// taken effect, or with ok although Redis had refused them, in order of time.
 func (rp *denials) falseAnswers() (findings []Finding) {
 	if _, blind := rp.Blind(); blind {
 		return nil
@@ -86,11 +87,15 @@ func (rp *denials) falseAnswers() (findings []Finding) {
 	needed := rp.neededKeys()
 	for i := range rp.Pairing.All {
 		p := &rp.Pairing.All[i]
-		if p.Invoke.Process == history.Nemesis || p.Complete == nil || p.Complete.Type != history.Fail {
+		pos, refused := rp.Refused[p.Invoke.Index]
+		if p.Invoke.Process == history.Nemesis || p.Complete == nil || p.Complete.Type != history.Fail && !refused {
 			continue
 		}
 		var denied deniedEffects
 		switch h := ended[p.Invoke.Index]; {
+		case refused:
+			denied.what, denied.cmds = account.GrantClaimed, []int{pos}
+			denied.grants = []*keyspace.Grant{rp.refusedGrant(pos)}
 		case p.Invoke.F == history.FAcquire:
 			denied = rp.grantDenied(p, needed[evidence.Owner{Lock: p.Invoke.Lock, Mode: p.Invoke.Mode}])
 		case h != nil:
@@ -132,7 +137,10 @@ func (rp *denials) falseAnswer(p *history.Pair, denied deniedEffects) Finding {
 	if rp.Claims.NodeQuorum() > 1 {
 		f.Account.Count, f.Account.Of = denied.units, rp.units
 	}
-	if p.Invoke.F == history.FAcquire && !rp.heard(cmd, p) {
+	switch {
+	case denied.what == account.GrantClaimed:
+		f.Account.Grants, f.Account.Reasons = nil, []account.Fact{rp.refusal(cmd)}
+	case p.Invoke.F == history.FAcquire && !rp.heard(cmd, p):
 		f.Account.Reasons = []account.Fact{{What: account.GrantUnheard, Clients: f.Clients, Command: rp.call(cmd)}}
 	}
 	return f

@@ -131,6 +131,11 @@ func (rp *endings) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) [
 	if !ok {
 		return nil
 	}
+	for _, op := range []int{second, first} {
+		if pos, refused := rp.Refused[op]; refused {
+			return []reason{because(FalseAnswer, []int{pos}, rp.refusal(pos)).of(rp.refusedGrant(pos))}
+		}
+	}
 	if r, ok := rp.stillborn(first); ok {
 		return []reason{r}
 	}
@@ -144,6 +149,17 @@ func (rp *endings) explainKeyless(f Finding, grants map[int][]*keyspace.Grant) [
 		return nil
 	}
 	return known([]reason{rp.letIn(last, nil).of(last)})
+}
+
+// refusal returns the fact that Redis had refused the command by which an acquire succeeded.
+func (rp *trial) refusal(pos int) account.Fact {
+	c := rp.Commands[pos]
+	return account.Fact{What: account.HeldRefused, Clients: []int{c.Client}, Nodes: []string{c.Node}, Command: rp.call(pos), At: rp.Ran(pos).Lo}
+}
+
+// refusedGrant returns the grant that such a command did not make.
+func (rp *trial) refusedGrant(pos int) *keyspace.Grant {
+	return keyspace.WouldBe(rp.Commands[pos].Node, rp.Commands[pos].Client, rp.Commands[pos].Op, pos, rp.Ran(pos))
 }
 
 // explainCrowd returns the causes of a finding about one owner more than there are permits: how the
@@ -178,9 +194,10 @@ func (rp *endings) explainCrowd(f Finding) []reason {
 
 func (rp *trial) sentSomething(op int) bool { return op >= 0 && rp.lastOf(op) >= 0 }
 
-// restsOnNothing reports whether a successful acquire left no key for the known reason
-// that stillborn finds. No command can have ended such a grant.
+// restsOnNothing reports whether a successful acquire left no key for a known reason: Redis refused the
+// acquire, or its key was stillborn. No command can have ended such a grant.
 func (rp *endings) restsOnNothing(op int) bool {
+	_, refused := rp.Refused[op]
 	_, ok := rp.stillborn(op)
-	return ok && rp.Operation(op).Done() == history.OK
+	return refused || ok && rp.Operation(op).Done() == history.OK
 }

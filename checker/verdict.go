@@ -122,7 +122,12 @@ const (
 )
 
 // HarmOf returns the kind of harm that the oracle's findings with this cause show.
-func (o Oracle) HarmOf(c Cause) Harm { return cmp.Or(c.row().harm, o.Harm) }
+func (o Oracle) HarmOf(c Cause) Harm {
+	if o.Harm != HarmEnd {
+		return o.Harm
+	}
+	return cmp.Or(c.row().harm, o.Harm)
+}
 
 // ErrDisagree means that the sweep and porcupine gave different answers for one history.
 // The checker is wrong, and no verdict of that trial can be trusted.

@@ -190,6 +190,9 @@ type Keys struct {
 	Effects map[int][]int
 	// Unseen tells, by node, when and why the node's keys became unobservable. It lists only such nodes.
 	Unseen map[string]Blindness
+	// Refused has the acquires that succeeded although Redis had refused their last command, with that
+	// command's position in the log.
+	Refused map[int]int
 	// Last is the greatest Seq of the trial.
 	Last int
 

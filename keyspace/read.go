@@ -22,7 +22,7 @@ func Read(e history.Evidence) *Keys {
 	e = Attribute(e)
 	r := &reader{
 		Keys: &Keys{
-			Effects: map[int][]int{}, Unseen: map[string]Blindness{}, byOp: map[int][]*Grant{}, holders: map[string][]string{},
+			Effects: map[int][]int{}, Unseen: map[string]Blindness{}, Refused: map[int]int{}, byOp: map[int][]*Grant{}, holders: map[string][]string{},
 			watched: e.Watched, commands: e.Commands,
 		},
 		Evidence: e, nodes: map[string]*node{}, pairs: map[int]history.Pair{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
@@ -65,12 +65,13 @@ type reader struct {
 	down    map[KeyPlace]bool // counts that go down
 	set     map[KeyPlace]bool // places whose numbers are no counts; see findSet
 
-	names       map[history.Bytes]string // names of commands, in capitals
-	differences map[int]Difference       // cache; see the method difference
-	arguments   map[string]*argument     // cache; see the method acquireArguments
-	tokens      map[string]int           // cache: the client by its token, Stranger if several clients use it
-	words       map[string]int           // cache; see the method wordSenders
-	joined      map[KeyPlace]bool        // places in which an acquire that succeeded left another owner's token
+	names       map[history.Bytes]string          // names of commands, in capitals
+	differences map[int]Difference                // cache; see the method difference
+	arguments   map[string]*argument              // cache; see the method acquireArguments
+	tokens      map[string]int                    // cache: the client by its token, Stranger if several clients use it
+	granted     map[string]map[history.Bytes]bool // cache; see the method grantReplies
+	words       map[string]int                    // cache; see the method wordSenders
+	joined      map[KeyPlace]bool                 // places in which an acquire that succeeded left another owner's token
 }
 
 // keyState is one key of a node at the point that reader.walk has reached.
@@ -298,7 +299,11 @@ func (r *reader) step(n *node) {
 	for _, i := range x.changes {
 		r.take(n, i, x.cmd)
 	}
-	if r.resting[x.cmd] {
+	switch {
+	case !r.resting[x.cmd]:
+	case r.wasRefused(n, x.cmd, met):
+		r.Refused[r.Commands[x.cmd].Op] = x.cmd
+	default:
 		r.rest(n, x.cmd, met)
 	}
 }

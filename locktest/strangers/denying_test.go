@@ -7,8 +7,9 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 )
 
-// falseFailures are locks that may report a failure although their command succeeded. The lock
-// errors-taken-back is right, because it undoes the command before it reports the failure.
+// falseFailures are locks that may report a failure although their command succeeded, or a grant although
+// Redis refused it. The lock errors-taken-back is right, because it undoes the command before it reports the
+// failure, and refused-then-looked, because it finds its own token.
 func falseFailures() []Stranger {
 	return []Stranger{
 		{ID: "denies-release", Doc: "SET NX PX, compare and delete; the release reports ErrNotHeld even after it deleted the key", bind: of(deniesRelease)},
@@ -17,6 +18,8 @@ func falseFailures() []Stranger {
 			ID: "errors-taken-back", Doc: "the same, but after an error the acquire compares and deletes; it reports ErrBusy only if Redis answered that", Right: true,
 			bind: of(errorsTakenBack),
 		},
+		{ID: "ignores-refusal", Doc: "SET NX PX, whose refusal nobody looks at, compare and delete", bind: of(ignoresRefusal)},
+		{ID: "refused-then-looked", Doc: "SET NX PX, compare and delete; after a refusal, a client that finds its own token has the lock", Right: true, bind: of(refusedThenLooked)},
 	}
 }
 
@@ -62,5 +65,28 @@ func errorsTakenBack(l lease) locks.Lock {
 			return held, err
 		}
 		return held, locks.ErrBusy
+	}, l.unlock}
+}
+
+func ignoresRefusal(l lease) locks.Lock {
+	return steps{func(ctx context.Context) (locks.Lease, error) {
+		held, err := l.obtain(ctx)
+		if errors.Is(err, locks.ErrBusy) {
+			err = nil
+		}
+		return held, err
+	}, l.unlock}
+}
+
+func refusedThenLooked(l lease) locks.Lock {
+	return steps{func(ctx context.Context) (locks.Lease, error) {
+		held, err := l.obtain(ctx)
+		if !errors.Is(err, locks.ErrBusy) {
+			return held, err
+		}
+		if there, lookErr := l.node().Get(ctx, l.key).Result(); lookErr == nil && there == held.Token {
+			return held, nil
+		}
+		return held, err
 	}, l.unlock}
 }

@@ -57,6 +57,14 @@ var table = map[string]promised{
 		rows:    append(requiredLimits(), under([]string{"lost-reply", "partition-replies"}, finds("", "conduct", checker.FalseAnswer))...),
 	},
 	"errors-taken-back": plain(),
+	"ignores-refusal": {
+		unseen: true, ends: true, // in one trial of chaos
+		// A client whose repeated command is refused counts its lease from the refusal.
+		allowed: all(limits(), wrong(checker.FalseAnswer, "exclusion", "resource", "conduct"), wrong(checker.ShortLease, beliefs...)),
+		rows: rows(under(columns, finds("", "exclusion", checker.FalseAnswer)), under(columns, finds("", "conduct", checker.FalseAnswer)),
+			under(columns, holds("", "ownership"))),
+	},
+	"refused-then-looked": plain(),
 
 	"script-loaded-once": {
 		allowed: all(limits(), wrong(checker.LeftFree, "liveness")),

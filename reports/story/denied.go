@@ -14,12 +14,15 @@ import (
 func (t *teller) denied() []Step {
 	a := t.Finding.Account
 	if !t.Finding.Denies() || len(a.Operations) == 0 {
-		return nil
+		return t.heldRefused()
 	}
 	op := a.Operations[0]
 	verb, did := "acquire", "set the key"
-	if a.What == account.RemovalDenied {
+	switch a.What {
+	case account.RemovalDenied:
 		verb, did = "release", "removed its key"
+	case account.GrantClaimed:
+		did = "was refused"
 	}
 	out := []Step{{At: op.From, On: history.ClientName(op.Client), Text: fmt.Sprintf("c%d began to %s %s", op.Client, verb, quoted(t.Finding.Lock)), Weight: turning}}
 	commands := t.commandsAt(t.Finding.Commands)
@@ -34,4 +37,15 @@ func (t *teller) denied() []Step {
 	first := commands[0]
 	text := fmt.Sprintf("c%d's %s %s on %s", first.Client, t.commandName(first), did, wording.List(slices.Compact(nodes)))
 	return append(out, Step{At: a.Since, On: first.Node, Text: text, Weight: turning})
+}
+
+// heldRefused returns the step at which Redis refused a client that was told that it had the lock.
+func (t *teller) heldRefused() []Step {
+	commands := t.commandsAt(t.Finding.Commands)
+	if !t.because(account.HeldRefused) || len(commands) == 0 {
+		return nil
+	}
+	c := commands[0]
+	return []Step{{At: c.Arrived, On: c.Node, Weight: turning, Text: fmt.Sprintf(
+		"%s refused c%d's %s, and c%d was told all the same that it had the lock", c.Node, c.Client, t.commandName(c), c.Client)}}
 }

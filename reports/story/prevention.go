@@ -159,7 +159,8 @@ var remedies = map[checker.Cause][]remedy{
 	checker.FalseAnswer: {
 		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("reporting an error or a timeout as an unknown outcome: the lock may have been taken. Only a refusal from Redis means that the lock is busy")},
 		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("releasing an unanswered attempt's lock by the attempt's token, until Redis answers")},
-		{func(c clues) bool { return !c.reasons[account.GrantUnheard] }, say("answering by the replies to the lock's own commands: a removal that Redis confirmed is a success, and so is a grant that no command took back")},
+		{func(c clues) bool { return c.reasons[account.HeldRefused] }, say("telling the caller that the lock is busy whenever Redis refuses it: a grant is what Redis confirmed, and nothing else")},
+		{func(c clues) bool { return !c.reasons[account.GrantUnheard] && !c.reasons[account.HeldRefused] }, say("answering by the replies to the lock's own commands: a removal that Redis confirmed is a success, and so is a grant that no command took back")},
 	},
 	checker.Starved: {
 		{always, say("a queue in Redis that grants the lock in the order in which clients asked, and from which the dead are removed")},

@@ -1,0 +1,60 @@
+package keyspace
+
+import (
+	"slices"
+
+	"github.com/lockstorm/lockstorm/history"
+)
+
+// This file finds acquires that succeeded although Redis had refused them.
+
+// wasRefused reports whether Redis refused the command at pos, by which an acquire succeeded that changed
+// no value: other clients have the keys that the command met, and commands of its kind that took keys were
+// never answered like this. A lock on a quorum may go on after a refusal.
+func (r *reader) wasRefused(n *node, pos int, met []string) bool {
+	if r.Claims.Quorum > 1 {
+		return false
+	}
+	others := false
+	for _, name := range met {
+		for _, g := range n.keys[name].carried() {
+			if g.Client == r.Commands[pos].Client {
+				return false
+			}
+			others = true
+		}
+	}
+	granted := r.grantReplies()[r.kindOf(pos)]
+	return others && len(granted) > 0 && r.Commands[pos].Replied > 0 && !granted[r.Commands[pos].Reply]
+}
+
+// grantReplies returns the replies to the commands by which acquires put values into keys, by their kind.
+func (r *reader) grantReplies() map[string]map[history.Bytes]bool {
+	if r.granted != nil {
+		return r.granted
+	}
+	r.granted = map[string]map[history.Bytes]bool{}
+	for pos, changes := range r.Effects {
+		c := r.Commands[pos]
+		puts := func(i int) bool {
+			return r.Evidence.Keys[i].After != nil && !r.Evidence.Keys[i].Before.SameValue(r.Evidence.Keys[i].After)
+		}
+		if c.Reply == "" || !r.acquires(c.Op) || !slices.ContainsFunc(changes, puts) {
+			continue
+		}
+		kind := r.kindOf(pos)
+		if r.granted[kind] == nil {
+			r.granted[kind] = map[history.Bytes]bool{}
+		}
+		r.granted[kind][c.Reply] = true
+	}
+	return r.granted
+}
+
+// kindOf returns the digest of a command's script, or its name; "" if the command has no arguments.
+func (r *reader) kindOf(pos int) string {
+	if sha, isScript := r.Commands[pos].Script(); isScript {
+		return sha
+	}
+	return r.name(pos)
+}
