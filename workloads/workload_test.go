@@ -285,17 +285,6 @@ func TestAPanicOfARecipeIsABreakdownAndTheHistorysEnd(t *testing.T) {
 	}
 }
 
-func TestSameSeedSameHistory(t *testing.T) {
-	opts := options
-	for _, name := range []string{"mutex", "reentrant", "read-write"} {
-		a, _ := play(t, name, &fakeEnv{}, opts, nil)
-		b, _ := play(t, name, &fakeEnv{}, opts, nil)
-		if history.Hash(history.Evidence{Ops: a}) != history.Hash(history.Evidence{Ops: b}) {
-			t.Errorf("%s: two runs differ", name)
-		}
-	}
-}
-
 func TestOverrunHoldsBeyondTheLeaseTime(t *testing.T) {
 	opts := options
 	opts.Clients, opts.Overrun = 1, 1

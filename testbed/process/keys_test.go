@@ -15,6 +15,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 
 // watched is what a trial reported: key changes, nodes whose keys are unseen, and commands.
@@ -52,38 +53,11 @@ func watch(t *testing.T, s testbed.Setup, body func(context.Context, testbed.Env
 	if err := tb.Run(t.Context(), s, func(ctx context.Context, e testbed.Env) error { return body(ctx, e, w) }); err != nil {
 		t.Fatal(err)
 	}
-	wantChains(t, w.changes)
+	testbedtest.Chain(w.changes).Check(t)
 	if t.Failed() {
 		t.Log("changes:\n" + strings.Join(w.told(), "\n"))
 	}
 	return w
-}
-
-// wantChains checks that each change of a key starts from the content that the key's previous change
-// left.
-func wantChains(t *testing.T, changes []history.KeyChange) {
-	t.Helper()
-	type place struct {
-		node string
-		key  history.Bytes
-	}
-	last := map[place]*history.KeyContent{}
-	for i, c := range changes {
-		at := place{c.Node, c.Key}
-		if c.Index != i {
-			t.Errorf("change %d has the index %d", i, c.Index)
-		}
-		if !last[at].Same(c.Before) {
-			t.Errorf("change %d of %s found %+v, left was %+v", i, c.Key, c.Before, last[at])
-		}
-		if c.Before.Same(c.After) {
-			t.Errorf("change %d of %s changed nothing: %+v", i, c.Key, c.After)
-		}
-		if c.From > c.To || c.To == 0 {
-			t.Errorf("change %d of %s: from %v to %v", i, c.Key, c.From, c.To)
-		}
-		last[at] = c.After
-	}
 }
 
 // told returns the recorded changes, one line each: "n0 k: command: - → string v".
@@ -250,38 +224,5 @@ func TestTheEndOfALifeIsTold(t *testing.T) {
 	t.Logf("%v", by)
 	if end := w.changes[1]; end.To-end.Before.Expires > time.Second {
 		t.Errorf("the end of a life at %v was seen by %v", end.Before.Expires, end.To)
-	}
-}
-
-// BenchmarkKeys compares the cost of a client's commands with and without an observer of the node's
-// keys.
-func BenchmarkKeys(b *testing.B) {
-	for _, name := range []string{"off", "on"} {
-		b.Run(name, func(b *testing.B) {
-			tb, err := New(Options{Temp: redistest.Memory(b)})
-			if err != nil {
-				b.Fatal(err)
-			}
-			s := testbed.Setup{Topology: testbed.Single, Clients: 1, Clock: tb.Clock(), Commands: func(history.Command) {}}
-			if name == "on" {
-				s.Keys = func(history.KeyChange) {}
-			}
-			err = tb.Run(b.Context(), s, func(ctx context.Context, e testbed.Env) error {
-				r := first(e)
-				for b.Loop() {
-					if err := r.SetNX(ctx, "k", "1", time.Minute).Err(); err != nil {
-						return err
-					}
-					if err := r.Del(ctx, "k").Err(); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				b.Error(err)
-			}
-			b.ReportMetric(2*float64(b.N)/b.Elapsed().Seconds(), "commands/s")
-		})
 	}
 }

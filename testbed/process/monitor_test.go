@@ -10,8 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/lockstorm/lockstorm/history"
-	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
@@ -81,32 +79,5 @@ func TestALogOfCommandsThatCannotBeWrittenIsTold(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "log of commands: ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v, want one line that says so", err)
-	}
-}
-
-// BenchmarkMonitor compares the cost of a client's commands with and without MONITOR.
-func BenchmarkMonitor(b *testing.B) {
-	for name, dir := range map[string]string{"off": "", "on": b.TempDir()} {
-		b.Run(name, func(b *testing.B) {
-			tb, err := New(Options{Temp: redistest.Memory(b)})
-			if err != nil {
-				b.Fatal(err)
-			}
-			err = tb.Run(b.Context(), testbed.Setup{
-				Topology: testbed.Single, Clients: 1, Monitor: dir,
-				Clock: tb.Clock(), Commands: func(history.Command) {},
-			}, func(ctx context.Context, e testbed.Env) error {
-				r := e.Client(0).Locks().Nodes[0]
-				for b.Loop() {
-					if err := r.Set(ctx, "k", "1", 0).Err(); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				b.Error(err)
-			}
-		})
 	}
 }

@@ -6,14 +6,15 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// chain is the key changes that an environment reported. Whatever changed a key, the state before
+// Chain is the key changes that an environment reported. Whatever changed a key, the state before
 // each change must be the state after the previous change of the same key on the same node.
-type chain []history.KeyChange
+type Chain []history.KeyChange
 
 // add implements Setup.Keys.
-func (c *chain) add(k history.KeyChange) { *c = append(*c, k) }
+func (c *Chain) add(k history.KeyChange) { *c = append(*c, k) }
 
-func (c chain) check(t testing.TB) {
+// Check checks that, the indices, and that no change is a stranger's.
+func (c Chain) Check(t testing.TB) {
 	t.Helper()
 	type place struct {
 		node string
@@ -29,7 +30,7 @@ func (c chain) check(t testing.TB) {
 			t.Errorf("change %d by %s, of %s on %s, found %+v; left was %+v", i, k.By, k.Key, k.Node, k.Before, left[at])
 		case k.Before.Same(k.After):
 			t.Errorf("change %d by %s, of %s on %s, changed nothing", i, k.By, k.Key, k.Node)
-		case k.From > k.To:
+		case k.From > k.To || k.To == 0:
 			t.Errorf("change %d by %s, of %s on %s, was from %v to %v", i, k.By, k.Key, k.Node, k.From, k.To)
 		}
 		if k.By == history.ByStranger {

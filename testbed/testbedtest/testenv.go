@@ -64,11 +64,11 @@ func (s suite) try(setup testbed.Setup, body func(*testEnv) error) (commands []h
 		defer mu.Unlock()
 		commands = append(commands, c)
 	}
-	var changes chain
+	var changes Chain
 	if w, ok := tb.(interface{ WatchesKeys() bool }); ok && w.WatchesKeys() {
 		setup.Keys = changes.add
 		setup.Unseen = func(node string, err error) { s.Errorf("the keys of %s are not seen: %v", node, err) }
-		defer func() { changes.check(s) }()
+		defer func() { changes.Check(s) }()
 	}
 	err = tb.Run(s.Context(), setup, func(ctx context.Context, e testbed.Env) (err error) {
 		w := &testEnv{

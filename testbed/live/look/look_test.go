@@ -122,38 +122,3 @@ func TestTooManyClientsAreARefusal(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func BenchmarkLook(b *testing.B) {
-	for _, n := range []int{1, 10, 100} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, err := redisserver.Start(b.Context(), redisserver.Options{Dir: b.TempDir()})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer s.Close()
-			conn, err := net.Dial("tcp", s.Addr())
-			if err != nil {
-				b.Fatal(err)
-			}
-			var keys []string
-			for i := range n {
-				keys = append(keys, fmt.Sprint("k", i))
-				fmt.Fprintf(conn, "SET k%d v PX 1000000\r\n", i)
-				if _, err := conn.Read(make([]byte, 5)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			l, err := look.New(conn, look.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer l.Close()
-			now := clock()
-			for b.Loop() {
-				if _, err := l.Look(keys, now); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
