@@ -11,6 +11,7 @@ import (
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/remedies"
 	"github.com/lockstorm/lockstorm/trial/shrink"
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
@@ -60,7 +61,7 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 }
 
 // Shrink runs the trial, then looks, in at most the given number of trials, for a smaller one with the
-// same flaw (shrink.Run). It stores the smaller trial in r.Dir, replacing files of the same names. The
+// same flaw (shrink.Run), and tries remedies on it. It stores the smaller trial in r.Dir, replacing files of the same names. The
 // error is an input.Error if there is nothing to shrink, if no smaller trial was found, or if the
 // testbed is on real time, where trials do not repeat.
 func (r Replay) Shrink(ctx context.Context, trials int) (t trial.Result, e history.Evidence, err error) {
@@ -82,9 +83,13 @@ func (r Replay) Shrink(ctx context.Context, trials int) (t trial.Result, e histo
 	if why := shrink.NotShrunk(""); errors.As(err, &why) {
 		return t, e, &input.Error{Err: err}
 	}
+	if err == nil {
+		err = remedies.Stored(ctx, pool, r.Dir)
+	}
 	if err != nil {
 		return t, e, err
 	}
-	record, err := trial.LoadRecord(r.Dir)
-	return t, record.Evidence, err
+	stored, e, err := trial.Load(r.Dir)
+	t.Shrinking = stored.Shrinking
+	return t, e, err
 }

@@ -18,6 +18,9 @@ type Trial struct {
 	Verdicts []checker.Verdict
 	// Declared are the lock's known flaws. Any other finding is unexpected.
 	Declared []locks.Flaw
+	// WereTried says that remedies were tried on the trial. Tried are those with an effect, the best first.
+	WereTried bool
+	Tried     []Tried
 	history.Evidence
 }
 

@@ -2,21 +2,31 @@ package story
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/internal/wording"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
-// remedy is a measure that would have prevented the harm. applies is its condition.
-type remedy struct {
+// measure is what would have prevented the harm. applies is its condition.
+type measure struct {
 	applies func(clues) bool
-	text    func(clues) string
+	advice  advice
+}
+
+// advice is the text of a remedy. tries names the remedy of package remedy that tries it; "" = none does.
+type advice struct {
+	text  func(clues) string
+	tries string
 }
 
 func always(clues) bool { return true }
 
-func say(text string) func(clues) string { return func(clues) string { return text } }
+func say(text string) advice { return advice{text: func(clues) string { return text }} }
+
+func (a advice) by(tries string) advice { return advice{a.text, tries} }
 
 const (
 	oneCommand = "`SET key token NX PX ttl`"
@@ -25,54 +35,54 @@ const (
 
 // fence applies if the lock grants no fencing tokens. It helps whenever a client works beyond its
 // lease.
-var fence = remedy{func(c clues) bool { return !c.fenced }, say(fencingToo)}
+var fence = measure{func(c clues) bool { return !c.fenced }, say(fencingToo).by(remedy.Fence)}
 
 // atomicTake applies if taking the lock needed several commands, unless two primaries granted it.
-var atomicTake = remedy{func(c clues) bool { return len(c.took) > 1 && !c.twoPrimaries }, func(c clues) string {
+var atomicTake = measure{func(c clues) bool { return len(c.took) > 1 && !c.twoPrimaries }, advice{func(c clues) string {
 	return fmt.Sprintf("taking the lock in one atomic step: here that took %s, and others came in between. %s does it at once, or one Lua script that looks and takes", wording.List(c.took), oneCommand)
-}}
+}, remedy.AtomicTake}}
 
 // ownToken applies if a key's value does not identify its owner.
-var ownToken = remedy{func(c clues) bool { return c.tokens == noToken || c.tokens == oneForAll || c.tokens == aTime },
-	say("a token: a different value in the key for every attempt, so that a client can distinguish its own key from another client's")}
+var ownToken = measure{func(c clues) bool { return c.tokens == noToken || c.tokens == oneForAll || c.tokens == aTime },
+	say("a token: a different value in the key for every attempt, so that a client can distinguish its own key from another client's").by(remedy.UniqueToken)}
 
 // tokenPerAttempt applies if a key's value identifies a client but not its attempt.
-var tokenPerAttempt = remedy{func(c clues) bool { return c.tokens == oneEach },
-	say("a token per attempt instead of one per client: then a command of an earlier lease does not match the new lease")}
+var tokenPerAttempt = measure{func(c clues) bool { return c.tokens == oneEach },
+	say("a token per attempt instead of one per client: then a command of an earlier lease does not match the new lease").by(remedy.UniqueToken)}
 
 // named reports whether a key's value distinguishes its owner from all other clients. Only a
 // command that does not compare the value can then take another client's key for its own.
 func (c clues) named() bool { return c.tokens == oneEach || c.tokens == perAttempt }
 
 // ownExtension applies if an extension succeeded after another client had been granted the lock.
-var ownExtension = remedy{func(c clues) bool { return c.extended },
-	say("an owner check on extension: one Lua script that compares the key's value with the holder's token, prolongs the lease only then, and answers otherwise that the lock is lost")}
+var ownExtension = measure{func(c clues) bool { return c.extended },
+	say("an owner check on extension: one Lua script that compares the key's value with the holder's token, prolongs the lease only then, and answers otherwise that the lock is lost").by(remedy.OwnRenewal)}
 
 // remedies lists the remedies for each cause, the most effective first.
-var remedies = map[checker.Cause][]remedy{
+var remedies = map[checker.Cause][]measure{
 	checker.Race: {
-		{func(c clues) bool { return c.twoPrimaries && !c.fenced }, say(fencingToo)},
+		{func(c clues) bool { return c.twoPrimaries && !c.fenced }, say(fencingToo).by(remedy.Fence)},
 		{func(c clues) bool { return c.twoPrimaries }, say("`min-replicas-to-write` makes it rarer: a primary that has lost its replicas then soon refuses to grant anything")},
-		{func(c clues) bool { return c.twoPrimaries }, say("a quorum of independent nodes, where no two clients can have a majority at the same time, instead of a primary that may become two")},
+		{func(c clues) bool { return c.twoPrimaries }, say("a quorum of independent nodes, where no two clients can have a majority at the same time, instead of a primary that may become two").by(remedy.OnePrimary)},
 		{func(c clues) bool { return c.readers && !c.twoPrimaries }, say("a record for every reader, a field of a hash or a member of a set, so that a reader that comes or leaves does not hide the others")},
 		{func(c clues) bool { return c.reasons[account.ByOtherNodes] }, say("more than half of the nodes for every grant: two such majorities have a node in common, and the grants here had none")},
 		{func(c clues) bool { return c.counted }, say("idempotent commands: a client repeated a command whose reply was lost (go-redis: MaxRetries), and the lock counted it twice. Let the script remember the request, or do not repeat it")},
-		{func(c clues) bool { return atomicTake.applies(c) && !c.reasons[account.OwnRemoval] }, atomicTake.text},
+		{func(c clues) bool { return atomicTake.applies(c) && !c.reasons[account.OwnRemoval] }, atomicTake.advice},
 		{func(c clues) bool {
 			return len(c.took) <= 1 && !c.readers && !c.twoPrimaries && !c.counted && !c.reasons[account.ByOtherNodes] && !c.reasons[account.OwnRemoval]
-		}, say("one atomic step, a command with NX or one Lua script, that checks all conditions and then takes the lock")},
+		}, say("one atomic step, a command with NX or one Lua script, that checks all conditions and then takes the lock").by(remedy.AtomicTake)},
 		{func(c clues) bool { return c.reasons[account.OwnRemoval] && c.reentrant }, say("a count of the holder's entries beside its token: each release takes one away, and only the last one removes the key")},
 		{func(c clues) bool { return c.reasons[account.OwnRemoval] && !c.reentrant }, say("leaving the key in place until the release: here one of the holder's own commands removed it")},
 	},
 	checker.ForeignDelete: {
 		{func(c clues) bool { return c.readers }, say("a record for every reader, a field of a hash or a member of a set, so that a release removes only its own")},
 		{func(c clues) bool { return c.freed != nil && c.freed.acquiring }, say("not removing a key that looks stale but letting it expire: between the check and the DEL it may become another client's key")},
-		{func(c clues) bool { return c.freed != nil && c.freed.readFirst && !c.freed.acquiring }, func(c clues) string {
+		{func(c clues) bool { return c.freed != nil && c.freed.readFirst && !c.freed.acquiring }, advice{func(c clues) string {
 			return fmt.Sprintf("comparing and deleting in one Lua script: c%d checked the key's owner and removed the key by two commands; between them the key became another client's", c.freed.client)
-		}},
+		}, remedy.AtomicRelease}},
 		{func(c clues) bool {
 			return !c.readers && (c.freed == nil || !c.freed.readFirst && !c.freed.acquiring && (!c.freed.script || c.named()))
-		}, say("an owner check on release: one Lua script that compares the key's value with the releaser's token and only then deletes it")},
+		}, say("an owner check on release: one Lua script that compares the key's value with the releaser's token and only then deletes it").by(remedy.OwnRelease)},
 		ownToken,
 		tokenPerAttempt,
 	},
@@ -81,7 +91,7 @@ var remedies = map[checker.Cause][]remedy{
 		ownExtension,
 		{func(c clues) bool {
 			return !c.extended && (c.prolonged == nil || !c.prolonged.acquiring && (!c.prolonged.script || c.named()))
-		}, say("an owner check on renewal: one Lua script that compares the key's value with the renewer's token and only then prolongs it")},
+		}, say("an owner check on renewal: one Lua script that compares the key's value with the renewer's token and only then prolongs it").by(remedy.OwnRenewal)},
 		{func(c clues) bool { return c.prolonged == nil || !c.prolonged.acquiring }, say("a renewal that ends with the hold: at its release, and when an attempt fails")},
 		ownToken,
 	},
@@ -90,15 +100,15 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return c.reasons[account.RenewedInstead] }, say("a renewal that ends with its lock's release: here the renewals of released leases went on, and if a fixed number of threads renews, a held lease waits for a free thread")},
 		{func(c clues) bool { return c.reasons[account.RenewalMissing] }, say("renewing for as long as the lock is held, and early enough for several attempts within a TTL: here no renewal was sent in time")},
 		{func(c clues) bool { return !c.unsent() && !c.severed }, say("trying again after a renewal that got no answer, early enough for several attempts within a TTL")},
-		{always, say("telling the holder as soon as its lease can no longer be trusted, so that it stops")},
+		{always, say("telling the holder as soon as its lease can no longer be trusted, so that it stops").by(remedy.StopsAtDeadline)},
 		fence,
 	},
 	checker.LeaseOutlived: {
 		ownExtension,
 		{func(c clues) bool { return c.overclaimed }, say("a deadline before the key's expiry: the TTL counted from the moment before the command that sets the key was sent, not from its reply, less an allowance for clock drift")},
 		fence,
-		{func(c clues) bool { return !c.deadlines }, say("a validity check makes it rarer: a holder looks at its clock before every write and stops when its TTL is over")},
-		{func(c clues) bool { return !c.renews && !c.hung && !c.overclaimed }, say("renewing the lease while its holder works makes it rarer")},
+		{func(c clues) bool { return !c.deadlines }, say("a validity check makes it rarer: a holder looks at its clock before every write and stops when its TTL is over").by(remedy.StopsAtDeadline)},
+		{func(c clues) bool { return !c.renews && !c.hung && !c.overclaimed }, say("renewing the lease while its holder works makes it rarer").by(remedy.KeepWhileInUse)},
 		{func(c clues) bool { return !c.renews && c.hung }, say("a limit to the work, shorter than the lease: a timeout or a deadline around everything that waits. Not renewal, which would keep the lock of a holder that hangs, and everybody else out, for ever")},
 	},
 	checker.ShortLease: {
@@ -112,12 +122,12 @@ var remedies = map[checker.Cause][]remedy{
 		{func(c clues) bool { return c.promoted && c.waited && c.nodes == 1 }, say("waiting for all replicas (WAIT), or promoting only one that acknowledged: here replicas had acknowledged the key, and one without it became the primary")},
 		{func(c clues) bool { return (c.promoted || c.splitBrain) && !c.waited && c.nodes == 1 }, say("waiting until replicas have the key (WAIT) before the lock counts as taken makes it rarer")},
 		{func(c clues) bool { return c.nodes == 1 && !c.evicted }, say("a quorum of independent nodes instead of one that may fail makes it rarer")},
-		{func(c clues) bool { return c.restarted && c.nodes == 1 }, say("persistence: `appendfsync always` keeps what was acknowledged over a restart")},
+		{func(c clues) bool { return c.restarted && c.nodes == 1 }, say("persistence: `appendfsync always` keeps what was acknowledged over a restart").by(remedy.Durable)},
 		{func(c clues) bool { return c.restarted && c.nodes > 1 }, say("delayed restarts: a node that comes back without its data stays away until every lease that it may have granted is over; or `appendfsync always`")},
-		{func(c clues) bool { return c.evicted }, say("`maxmemory-policy noeviction` on a Redis that keeps locks")},
+		{func(c clues) bool { return c.evicted }, say("`maxmemory-policy noeviction` on a Redis that keeps locks").by(remedy.Durable)},
 	},
 	checker.ServerClock: {
-		{always, say("nodes whose clocks are slewed (slowed down or sped up) and never stepped")},
+		{always, say("nodes whose clocks are slewed (slowed down or sped up) and never stepped").by(remedy.Clocks)},
 		fence,
 		{func(c clues) bool { return c.nodes == 1 }, say("a quorum of independent nodes makes it rarer: the clocks of most of them would have to jump")},
 	},
@@ -135,7 +145,7 @@ var remedies = map[checker.Cause][]remedy{
 	},
 	checker.LateCommand: {
 		tokenPerAttempt,
-		{func(c clues) bool { return c.freed != nil && !c.freed.script }, say("an owner check: one Lua script that compares the key's value with the sender's token before it changes anything")},
+		{func(c clues) bool { return c.freed != nil && !c.freed.script }, say("an owner check: one Lua script that compares the key's value with the sender's token before it changes anything").by(remedy.OwnRelease)},
 		ownToken,
 		fence,
 	},
@@ -147,7 +157,7 @@ var remedies = map[checker.Cause][]remedy{
 	},
 	checker.OrphanedKey: {
 		{func(c clues) bool { return c.reasons[account.SetInVain] && c.nodes == 1 }, say("a look at the key after each refusal: if it holds the client's own token, an earlier command of the attempt took the lock and its reply was lost. The client then holds the lock, or deletes the key by its token. A Redis client that repeats commands by itself, as go-redis does unless MaxRetries is -1, is refused by its own key")},
-		{func(c clues) bool { return !c.crashed && (c.late || c.reasons[account.SetUnknown]) }, say("clients that, after an attempt without an answer, release what that attempt may have taken, by its token, until Redis answers")},
+		{func(c clues) bool { return !c.crashed && (c.late || c.reasons[account.SetUnknown]) }, say("clients that, after an attempt without an answer, release what that attempt may have taken, by its token, until Redis answers").by(remedy.NoOrphan)},
 		{func(c clues) bool { return !c.ungranted() && !c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL, renewed while the holder works, makes the wait shorter")},
 		{func(c clues) bool { return !c.ungranted() && c.renews }, say("nothing prevents it altogether: waiting for the TTL is the price of a holder that is gone. A shorter TTL makes the wait shorter")},
 		{clues.ungranted, say("nothing prevents it altogether: a client that cannot reach Redis cannot take its key back before the TTL is over. A shorter TTL makes the wait shorter")},
@@ -191,8 +201,72 @@ func (t *teller) prevented() (texts, ids []string) {
 	}
 	for i, r := range remedies[t.Finding.Cause] {
 		if r.applies(c) {
-			add(i+1, r.text(c))
+			add(i+1, r.advice.text(c))
 		}
 	}
 	return texts, ids
+}
+
+// tried returns the texts of the remedies that had an effect, those that are enough first, and then of the applicable
+// remedies that nobody can try.
+func (t *teller) tried() (texts []string) {
+	c := t.clues()
+	texted, untried := map[string]string{}, []string{}
+	for _, m := range remedy.All() {
+		texted[m.Name] = m.Measure
+	}
+	for _, r := range remedies[t.Finding.Cause] {
+		switch {
+		case !r.applies(c):
+		case r.advice.tries == "":
+			untried = append(untried, r.advice.text(c)+" (not tried)")
+		default:
+			texted[r.advice.tries] = r.advice.text(c)
+		}
+	}
+	for _, x := range t.Tried {
+		var measures []string
+		for _, name := range x.Remedies {
+			measures = append(measures, texted[name])
+		}
+		texts = append(texts, strings.Join(measures, "; together with ")+" ("+x.words()+")")
+	}
+	return append(texts, untried...)
+}
+
+// Tried is the effect of a remedy, or of two together, in a repetition of the trial.
+type Tried struct {
+	Remedies []string // names of package remedy
+	Gone     []string // the oracles that are not violated any more
+	Left     []string // the oracles that still are
+	Instead  []string // what takes the violation's place, such as "liveness by no-expiry, for ever"
+}
+
+// how begins a text about what the remedy did.
+func (x Tried) how() string {
+	for _, name := range x.Remedies {
+		if m, err := remedy.Named(name); err == nil && m.Rarer {
+			return "tried at its best, better than any real measure: "
+		}
+	}
+	return "tried: "
+}
+
+// words says what the remedy did.
+func (x Tried) words() string {
+	if len(x.Left)+len(x.Instead) == 0 {
+		return x.how() + "the violation is gone"
+	}
+	text := x.how()
+	if len(x.Left) > 0 {
+		text += "only "
+	}
+	text += "the violation of " + wording.List(x.Gone) + " is gone"
+	if len(x.Left) > 0 {
+		text += ", that of " + wording.List(x.Left) + " is left"
+	}
+	if len(x.Instead) > 0 {
+		text += "; instead: " + wording.List(x.Instead)
+	}
+	return text
 }

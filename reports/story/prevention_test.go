@@ -8,6 +8,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/reporttest"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 func TestAdviceOnARaceAcrossTwoPrimariesIsNoAtomicStep(t *testing.T) {
@@ -34,6 +35,35 @@ func TestAdviceOnARaceAcrossTwoPrimariesIsNoAtomicStep(t *testing.T) {
 				t.Errorf("got advice\n%s\nwant some with %q and none with %q", got, c.want, c.refuse)
 			}
 		})
+	}
+}
+
+func TestAStoryTellsWhatTriedRemediesDid(t *testing.T) {
+	told := trialOf(reporttest.Made(t, "evicted"))
+	told.WereTried = true
+	told.Tried = []Tried{
+		{Remedies: []string{remedy.Durable}, Gone: []string{"exclusion", "resource"}},
+		{Remedies: []string{remedy.KeepWhileInUse}, Gone: []string{"exclusion", "resource"}},
+		{Remedies: []string{remedy.OwnRelease, remedy.UniqueToken}, Gone: []string{"resource"}, Left: []string{"exclusion"}, Instead: []string{"liveness by no-expiry, for ever"}},
+	}
+	f, ok := FocusOn(told)
+	if !ok {
+		t.Fatal("no finding to tell")
+	}
+	got := Tell(f).Prevented
+	for i, want := range []string{
+		"(tried: the violation is gone)",
+		"(tried at its best, better than any real measure: the violation is gone)",
+		"(tried: only the violation of resource is gone, that of exclusion is left; instead: liveness by no-expiry, for ever)",
+	} {
+		if i >= len(got) || !strings.HasSuffix(got[i], want) {
+			t.Errorf("remedy %d: got %q, want %q at its end", i+1, got, want)
+		}
+	}
+	for _, text := range got[min(3, len(got)):] {
+		if !strings.HasSuffix(text, "(not tried)") {
+			t.Errorf("got %q, want no remedy that could be tried and had no effect", text)
+		}
 	}
 }
 

@@ -65,6 +65,9 @@ func Tell(f Focus) Story {
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	s := Story{Steps: shorten(joined(steps)), Broken: broken(f)}
 	s.Prevented, s.Remedies = t.prevented()
+	if t.WereTried {
+		s.Prevented = t.tried()
+	}
 	return s
 }
 
