@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockstorm/lockstorm/checker"
@@ -212,12 +213,16 @@ func (t *teller) prevented() (texts, ids []string) {
 func (t *teller) tried() (texts []string) {
 	c := t.clues()
 	texted, untried := map[string]string{}, []string{}
+	together := slices.ContainsFunc(t.Tried, func(x Tried) bool { return len(x.Remedies) > 1 && slices.Contains(x.Remedies, remedy.UniqueToken) })
 	for _, m := range remedy.All() {
 		texted[m.Name] = m.Measure
 	}
 	for _, r := range remedies[t.Finding.Cause] {
 		switch {
 		case !r.applies(c):
+		case !c.named() && !together && slices.Contains([]string{remedy.UniqueToken, remedy.OwnRelease, remedy.OwnRenewal}, r.advice.tries):
+			// A check helps only with a token, and both were not tried together.
+			untried = append(untried, r.advice.text(c)+" (not tried)")
 		case r.advice.tries == "":
 			untried = append(untried, r.advice.text(c)+" (not tried)")
 		default:

@@ -60,7 +60,8 @@ func Try(ctx context.Context, on Runner, t trial.Result, e history.Evidence, scr
 			r.Tried = append(r.Tried, *tried)
 		}
 	}
-	if !slices.ContainsFunc(r.Tried, trial.Tried.Enough) {
+	r.Tried = append(r.Tried, y.checksOfTokens(r.Tried)...)
+	if !slices.ContainsFunc(r.Tried, func(x trial.Tried) bool { return worth(x) == 0 }) {
 		r.Tried = append(r.Tried, y.pairs(acted)...)
 	}
 	slices.SortStableFunc(r.Tried, func(a, b trial.Tried) int {
@@ -108,14 +109,22 @@ func (y *trying) run(s trial.Spec, keep bool, names ...string) (t trial.Result, 
 // mostPairs is the maximum of pairs that are told.
 const mostPairs = 2
 
-// pairs tries two remedies together: of those that act alone, and a unique token with each owner check. It returns pairs
-// that are enough.
-func (y *trying) pairs(acted []string) (all []trial.Tried) {
-	for _, name := range []string{remedy.OwnRelease, remedy.OwnRenewal} {
-		if slices.Contains(acted, remedy.UniqueToken) && !slices.Contains(acted, name) {
-			acted = append(acted, name)
+// checksOfTokens tries a unique token together with each owner check that has no effect alone: without it, a check may
+// compare equal values.
+func (y *trying) checksOfTokens(alone []trial.Tried) (all []trial.Tried) {
+	for _, check := range []string{remedy.OwnRelease, remedy.OwnRenewal} {
+		if slices.ContainsFunc(alone, func(x trial.Tried) bool { return x.Name() == check }) {
+			continue
+		}
+		if tried, _ := y.try(check, remedy.UniqueToken); tried != nil {
+			all = append(all, *tried)
 		}
 	}
+	return all
+}
+
+// pairs tries two remedies together, of those that act alone. It returns pairs that are enough.
+func (y *trying) pairs(acted []string) (all []trial.Tried) {
 	for i, a := range acted {
 		for _, b := range acted[:i] {
 			names := []string{a, b}
