@@ -173,14 +173,18 @@ func TestAStoreOfAnotherFormatIsRefused(t *testing.T) {
 		spec := filepath.Join(folder, trial.SpecFile)
 		editJSON(t, spec, func(v map[string]any) { v["format"] = format })
 		_, err := trial.LoadJudged(folder)
-		refused(t, err, fmt.Sprintf("%s: stored by another version of Lockstorm, in format %d: this one reads format 2 only", spec, format))
+		refused(t, err, fmt.Sprintf("%s: stored by another version of Lockstorm, in format %d: this one reads format 3 only", spec, format))
 
 		dir := write(t, map[string]string{CampaignFile: fmt.Sprintf(`{"format":%d,"versions":{"lockstorm":"x"}}`, format), trial.ResultsFile: ""})
 		_, err = Load(dir)
-		refused(t, err, fmt.Sprintf("%s: stored by another version of Lockstorm, in format %d: this one reads format 2 only", filepath.Join(dir, CampaignFile), format))
+		refused(t, err, fmt.Sprintf("%s: stored by another version of Lockstorm, in format %d: this one reads format 3 only", filepath.Join(dir, CampaignFile), format))
 		if _, err := LoadInfo(dir); err != nil {
 			t.Errorf("what the campaign was asked for: %v", err)
 		}
+	}
+	dir := write(t, map[string]string{CampaignFile: `{"format":2,"versions":{"lockstorm":"x"},"plan":"of another type"}`, trial.ResultsFile: ""})
+	if _, err := Load(dir); !errors.Is(err, trial.ErrFormat) {
+		t.Errorf("fields of another type: got %v", err)
 	}
 }
 

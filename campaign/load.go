@@ -97,11 +97,14 @@ func (s Stored) Report(ctx context.Context, newSink func(dir string) (Sink, erro
 func Load(dir string) (Stored, error) {
 	s := Stored{Dir: dir}
 	var err error
-	if s.Info, err = LoadInfo(dir); err != nil {
-		return s, err
-	}
-	if s.Info.Format != trial.Format && s.Info.Versions.Lockstorm != "" { // no versions: not a campaign's file
+	s.Info, err = LoadInfo(dir)
+	// The format comes before the error: fields of another version may have another type. No versions: not a
+	// campaign's file.
+	if s.Info.Format != trial.Format && s.Info.Versions.Lockstorm != "" {
 		return s, trial.OtherFormat(filepath.Join(dir, CampaignFile), s.Info.Format)
+	}
+	if err != nil {
+		return s, err
 	}
 	path := filepath.Join(dir, trial.ResultsFile)
 	f, err := packed.Open(path)

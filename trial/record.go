@@ -14,7 +14,7 @@ import (
 
 // Format is the format number of stored campaigns and trials, in campaign.json and
 // spec.json. This version reads no other format.
-const Format = 2
+const Format = 3
 
 // ErrFormat says that a file has another format than Format.
 var ErrFormat = errors.New("stored by another version of Lockstorm")

@@ -74,7 +74,7 @@ func TestReplayRunsAStoredTrialWhereItWasRun(t *testing.T) {
 		if err := os.MkdirAll(result, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		spec := `{"lock":"set-nx-px","workload":"mutex","fault":"none","testbed":"` + testbed + `","format":2}`
+		spec := `{"lock":"set-nx-px","workload":"mutex","fault":"none","testbed":"` + testbed + `","format":3}`
 		if err := os.WriteFile(filepath.Join(result, trial.SpecFile), []byte(spec), 0o666); err != nil {
 			t.Fatal(err)
 		}
