@@ -24,6 +24,7 @@ type conn struct {
 	in     *bufio.Reader
 
 	reading sync.Mutex // held during each read
+	out     []byte     // the beginning of an incomplete command; Write is not called concurrently
 
 	mu     sync.Mutex
 	closed bool
@@ -35,18 +36,31 @@ type conn struct {
 const linger = 2 * time.Second
 
 // Write implements net.Conn. A command with which the connection would leave the user that it has
-// logged in as is not sent, and the trial ends.
+// logged in as is not sent, and the trial ends; nor is what is
+// no command. A network that holds commands back writes several at once, or parts of them.
 func (c *conn) Write(p []byte) (int, error) {
-	args, _, err := resp.Cut(p, nil)
-	if err == nil && leaves(args) {
-		err = fmt.Errorf("a client sent %s, which is not sent on: the testbed has logged in already", resp.Name(args))
-		c.server.lose(err)
-		return 0, err
-	}
-	if resp.Name(args) == "QUIT" {
-		c.mu.Lock()
-		c.asked = true
-		c.mu.Unlock()
+	c.out = append(c.out, p...)
+	for len(c.out) > 0 {
+		args, n, err := resp.Cut(c.out, nil)
+		if err == nil && n == 0 { // the command's end, without which it does not run, has not come
+			break
+		}
+		switch {
+		case err != nil:
+			err = fmt.Errorf("a client sent what is no command, which is not sent on: %w", err)
+		case leaves(args):
+			err = fmt.Errorf("a client sent %s, which is not sent on: the testbed has logged in already", resp.Name(args))
+		}
+		if err != nil {
+			c.server.lose(err)
+			return 0, err
+		}
+		if resp.Name(args) == "QUIT" {
+			c.mu.Lock()
+			c.asked = true
+			c.mu.Unlock()
+		}
+		c.out = c.out[n:]
 	}
 	return c.Conn.Write(p)
 }

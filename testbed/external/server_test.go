@@ -299,7 +299,7 @@ func TestOnlyAConfinedUserIsUsed(t *testing.T) {
 	}
 	for _, command := range harmful {
 		words := strings.Fields(strings.ToLower(command))
-		if slices.Contains([]string{"script", "function", "client", "config", "acl", "module", "slowlog", "latency", "cluster"}, words[0]) {
+		if slices.Contains([]string{"script", "function", "client", "config", "acl", "module", "memory", "slowlog", "latency", "cluster"}, words[0]) {
 			words[0] += "|" + words[1]
 		}
 		set(t, c, "ACL DELUSER lockstorm")
