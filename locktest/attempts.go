@@ -42,12 +42,20 @@ type attempt struct {
 	// client held the lock then.
 	inside, behind bool
 	since          time.Duration // if inside: the time at which the client first got the lock that it holds
+	// answered: the attempt sent commands, and each had a reply that is no error before the attempt ended.
+	answered bool
 }
 
 func attemptsOf(r trial.Record) (all []attempt) {
 	// By client: held is the number of grants that the client has, pending the index of its latest attempt.
 	held, pending, now := map[int]int{}, map[int]int{}, time.Duration(0)
 	since := map[int]time.Duration{}
+	sent := map[int][]history.Command{} // by the operation's index
+	for _, c := range r.Evidence.Commands {
+		if c.Op >= 0 {
+			sent[c.Op] = append(sent[c.Op], c)
+		}
+	}
 	for _, op := range r.Evidence.Ops {
 		now = op.Time
 		switch {
@@ -62,6 +70,7 @@ func attemptsOf(r trial.Record) (all []attempt) {
 			all = append(all, a)
 		case op.F == history.FAcquire:
 			a := &all[pending[op.Client]]
+			a.answered = answered(sent[a.Index])
 			a.Op, a.waited = op, op.Time-a.Time
 			if op.Type == history.OK {
 				if held[op.Client]++; held[op.Client] == 1 {
@@ -103,6 +112,27 @@ func reentryLacks(all []attempt, ttl time.Duration) string {
 		}
 	}
 	return ""
+}
+
+// answered reports whether commands were sent and all of them had replies that are no errors.
+func answered(sent []history.Command) bool {
+	return len(sent) > 0 && !slices.ContainsFunc(sent, func(c history.Command) bool { return c.Replied == 0 || c.Failed() })
+}
+
+// busyHint returns a hint about ErrBusy if attempts ended with an error of unknown outcome although Redis had
+// answered them while another client held the lock; "" = none did.
+func busyHint(all []attempt) string {
+	n, text := 0, ""
+	for _, a := range all {
+		if a.Type == history.Info && a.behind && !a.inside && a.answered {
+			n, text = n+1, a.Error
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("without any fault, %d %s of Acquire ended with an error that leaves open whether the lock was acquired (%q), although Redis had answered each command and another client held the lock: should Acquire return ErrBusy?",
+		n, wording.Plural(n, "call"), text)
 }
 
 // turnHint returns a hint about the option Blocking if the lock waits for its turn without that

@@ -68,3 +68,35 @@ func TestAHintSaysWhetherALockWaitsForItsTurn(t *testing.T) {
 		}
 	}
 }
+
+func TestAHintNamesAnErrorThatShouldBeErrBusy(t *testing.T) {
+	refused := func(kind string, c history.Command) string {
+		ops := []history.Op{
+			entry(0, history.FAcquire, "invoke", 1), entry(0, history.FAcquire, "ok", 2),
+			entry(1, history.FAcquire, "invoke", 3), entry(1, history.FAcquire, kind, 4),
+		}
+		for i := range ops {
+			ops[i].Index = i
+		}
+		r := acquires(ops...)
+		r.Evidence.Commands = []history.Command{c}
+		return busyHint(attemptsOf(r))
+	}
+	reply := history.Command{Client: 1, Op: 2, Replied: 1, Reply: "nil"}
+	for name, c := range map[string]struct {
+		kind string
+		of   history.Command
+		told bool
+	}{
+		"an unknown error":            {"info", reply, true},
+		"busy":                        {"fail", reply, false},
+		"granted":                     {"ok", reply, false},
+		"no command":                  {"info", history.Command{Client: 1, Op: 0, Replied: 1, Reply: "nil"}, false},
+		"no reply":                    {"info", history.Command{Client: 1, Op: 2}, false},
+		"Redis answered by an error ": {"info", history.Command{Client: 1, Op: 2, Replied: 1, Reply: "LOADING Redis is loading"}, false},
+	} {
+		if got := refused(c.kind, c.of); c.told != (got != "") || c.told && !strings.Contains(got, `1 call of Acquire ended with an error that leaves open whether the lock was acquired ("i/o timeout")`) {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}

@@ -252,6 +252,9 @@ func (s *session) hints() (hints []string) {
 	if hint := turnHint(s.attempts, s.TTL, s.Blocking); hint != "" && !s.traits.readWrite {
 		hints = append(hints, hint)
 	}
+	if hint := busyHint(s.attempts); hint != "" && !s.Blocking {
+		hints = append(hints, hint)
+	}
 	return hints
 }
 
