@@ -28,16 +28,15 @@ var pageScript string
 // page is the template of report.html. It escapes everything except values of package template's
 // types, such as pieces and pictures, whose texts are already escaped.
 var page = template.Must(template.Must(template.New(HTMLFile).Funcs(template.FuncMap{
-	"prose":        withCode,
-	"sentence":     wording.Sentence,
-	"instant":      wording.Instant,
-	"stamp":        wording.Stamp,
-	"anchor":       anchor,
-	"plural":       plural,
-	"inFolder":     inFolder,
-	"whatBroke":    func() string { return story.WhatBroke },
-	"whatPrevents": func() string { return story.WhatPrevents },
-	"ordered":      func() string { return story.Ordered },
+	"prose":     withCode,
+	"sentence":  wording.Sentence,
+	"instant":   wording.Instant,
+	"stamp":     wording.Stamp,
+	"anchor":    anchor,
+	"plural":    plural,
+	"inFolder":  inFolder,
+	"whatBroke": func() string { return story.WhatBroke },
+	"ordered":   func() string { return story.Ordered },
 }).Parse(pageText)).Parse(cellText))
 
 // plural returns the word for n things. The plural has an s unless words[0] gives it.

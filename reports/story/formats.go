@@ -7,11 +7,16 @@ import (
 	"github.com/lockstorm/lockstorm/internal/wording"
 )
 
-// Headings of the parts that follow a story's steps.
-const (
-	WhatBroke    = "Which assumption broke"
-	WhatPrevents = "What would have prevented it"
-)
+// WhatBroke is the heading of the broken assumption.
+const WhatBroke = "Which assumption broke"
+
+// WhatPrevents is the heading of the remedies. It says if none was tried on the trial.
+func (t Story) WhatPrevents() string {
+	if t.Tried {
+		return "What would have prevented it"
+	}
+	return "What would have prevented it (not tried)"
+}
 
 // Markdown returns the story as a numbered list, followed by the broken assumption and the
 // remedies.
@@ -22,7 +27,7 @@ func (t Story) Markdown() string {
 	}
 	fmt.Fprintf(&b, "\n**%s:** %s\n\n", WhatBroke, wording.Escape(t.Broken))
 	if len(t.Prevented) > 0 {
-		fmt.Fprintf(&b, "**%s:**\n\n", WhatPrevents)
+		fmt.Fprintf(&b, "**%s:**\n\n", t.WhatPrevents())
 		for _, p := range t.Prevented {
 			fmt.Fprintf(&b, "- %s\n", wording.Escape(wording.Sentence(p)))
 		}
@@ -40,7 +45,7 @@ func (t Story) Terminal(width int) string {
 	}
 	b.WriteString("\n" + wording.Wrap(WhatBroke+": "+t.Broken, "", width))
 	if len(t.Prevented) > 0 {
-		b.WriteString("\n" + WhatPrevents + ":\n")
+		b.WriteString("\n" + t.WhatPrevents() + ":\n")
 		for _, p := range t.Prevented {
 			b.WriteString("  - " + wording.Wrap(wording.Sentence(p), "    ", width))
 		}
@@ -61,7 +66,7 @@ func (t Story) Lines() []string {
 		out = append(out, WhatBroke+": "+wording.Plain(t.Broken))
 	}
 	for i, p := range t.Prevented {
-		head := WhatPrevents + ": "
+		head := t.WhatPrevents() + ": "
 		if i > 0 {
 			head = "Also: "
 		}

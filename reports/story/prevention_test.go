@@ -67,6 +67,24 @@ func TestAStoryTellsWhatTriedRemediesDid(t *testing.T) {
 	}
 }
 
+func TestAListOfRemediesSaysOnceThatNoneWasTried(t *testing.T) {
+	for _, tried := range []bool{false, true} {
+		told := trialOf(reporttest.Made(t, "evicted"))
+		told.WereTried = tried
+		told.Tried = []Tried{{Remedies: []string{remedy.Durable}, Gone: []string{"exclusion", "resource"}}}
+		f, ok := FocusOn(told)
+		if !ok {
+			t.Fatal("no finding to tell")
+		}
+		s := Tell(f)
+		for name, text := range map[string]string{"Markdown": s.Markdown(), "Terminal": s.Terminal(80), "Lines": strings.Join(s.Lines(), "\n")} {
+			if n := strings.Count(text, "What would have prevented it (not tried):"); n != 1 && !tried || n != 0 && tried {
+				t.Errorf("%s, tried: %t: %d times says that none was tried\n%s", name, tried, n, text)
+			}
+		}
+	}
+}
+
 // Sending the renewal again helps only if it can arrive before the lease ends.
 func TestAdviceOnALostRenewalAsksWhetherAnotherCouldArrive(t *testing.T) {
 	for _, c := range []struct {

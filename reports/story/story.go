@@ -22,6 +22,9 @@ type Story struct {
 	Steps     []Step
 	Broken    string
 	Prevented []string
+	// Tried says that remedies were tried on the trial: Prevented tells what they did. Otherwise it has what usually
+	// helps against the cause.
+	Tried bool
 	// Remedies identify the texts of Prevented, as "foreign-delete.2": the cause, and the remedy's place
 	// in that cause's table, from 1; 0 = it applies to every cause.
 	Remedies []string
@@ -66,7 +69,7 @@ func Tell(f Focus) Story {
 	s := Story{Steps: shorten(joined(steps)), Broken: broken(f)}
 	s.Prevented, s.Remedies = t.prevented()
 	if t.WereTried {
-		s.Prevented = t.tried()
+		s.Prevented, s.Tried = t.tried(), true
 	}
 	return s
 }
