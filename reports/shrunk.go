@@ -47,6 +47,8 @@ func originWords(s *trial.Shrinking) string {
 		return asItRan
 	case s.NotShrunk:
 		return asItRan + " (" + s.Unfinished + ")"
+	case s.Trials == 0:
+		return "Shrunk, as the corpus has it, from the trial as it first ran: " + s.Words()
 	}
 	return fmt.Sprintf("Shrunk, in %d %s, from the trial as it first ran: %s", s.Trials, wording.Plural(s.Trials, "trial"), s.Words())
 }

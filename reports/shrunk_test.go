@@ -25,6 +25,8 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 		{"there was no time", &unfinished, nil, "Not shrunk: the trial as it ran (the time budget of 1s was used up).", "", false},
 		{"it was shrunk", nil, &shrunk, "The trial as it ran; a smaller one that shows the same, with its story and verdicts, is in [minimal](minimal/counterexample.md).",
 			"Shrunk, in 41 trials, from the trial as it first ran: 3 to 2 clients, 90 to 12 operations.", false},
+		{"the corpus had it", nil, &trial.Shrinking{From: shrunk.From, To: shrunk.To}, "The trial as it ran; a smaller one that shows the same, with its story and verdicts, is in [minimal](minimal/counterexample.md).",
+			"Shrunk, as the corpus has it, from the trial as it first ran: 3 to 2 clients, 90 to 12 operations.", false},
 		{"the smaller one shows another flaw", nil, &shrunk, "The trial as it ran; a smaller one that shows some of its flaws is in [minimal](minimal/counterexample.md).",
 			"Shrunk, in 41 trials, from the trial as it first ran: 3 to 2 clients, 90 to 12 operations.", true},
 	} {
