@@ -99,7 +99,7 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"impossible selection", []string{"run", "--locks", "set-nx-px", "--workloads", "read-write", "--expect", "--store", t.TempDir()}, "nothing can be tested: no chosen recipe supports"},
 		{"unknown topology", []string{"run", "--topology", "foo"}, `--topology "foo": expected one of single, `},
 		{"store below a file", []string{"run", "--store", broken}, "--store " + broken + ": expected a directory that can be written"},
-		{"list of nothing", []string{"list"}, "expected one of locks, documents, faults, workloads, oracles, causes, testbeds, got 0"},
+		{"list of nothing", []string{"list"}, "expected one of locks, documents, faults, workloads, oracles, causes, remedies, testbeds, got 0"},
 		{"list of the unknown", []string{"list", "lock"}, `lockstorm list "lock": expected one of locks`},
 		{"check of nothing", []string{"check"}, "expected one history file or trial folder"},
 		{"check of no file", []string{"check", "/nonexistent"}, "/nonexistent: expected a history file"},
