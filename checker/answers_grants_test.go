@@ -136,6 +136,17 @@ func TestAnAcquireThatRedisRefusedIsTold(t *testing.T) {
 			s.give(20, 0, "1", s.cad("t0")...)
 			s.hold(30, 40, 1, "t1")
 		}, nil},
+		{"a script that told the second reader that it joined", "set-nx-px", func(s *story) {
+			const join = `if redis.call("EXISTS", KEYS[1]) == 1 then return 2 end redis.call("SET", KEYS[1], ARGV[1], "PX", 1000) return 1`
+			s.take(1, 0, "1", "EVAL", join, "1", "lock", "t0")
+			s.take(10, 1, "2", "EVAL", join, "1", "lock", "t1")
+		}, []string{"exclusion: race"}},
+		{"a script that told refusals by the same number", "set-nx-px", func(s *story) {
+			const join = `if redis.call("EXISTS", KEYS[1]) == 1 then return 2 end redis.call("SET", KEYS[1], ARGV[1], "PX", 1000) return 1`
+			s.take(1, 0, "1", "EVAL", join, "1", "lock", "t0")
+			s.busy(5, 2, "2", "EVAL", join, "1", "lock", "t2")
+			s.take(10, 1, "2", "EVAL", join, "1", "lock", "t1")
+		}, []string{falseAnswer, "exclusion: false-answer"}},
 		{"a key that another client had handed over", "set-nx-px", func(s *story) {
 			s.take(1, 0, "OK", setPX("t0")...)
 			s.busy(5, 1, "nil", setPX("t1")...)

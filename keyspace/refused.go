@@ -9,8 +9,8 @@ import (
 // This file finds acquires that succeeded although Redis had refused them.
 
 // wasRefused reports whether Redis refused the command at pos, by which an acquire succeeded that changed
-// no value: other clients have the keys that the command met, and commands of its kind that took keys were
-// never answered like this. A lock on a quorum may go on after a refusal.
+// no value: other clients have the keys that the command met, commands of its kind that took keys were
+// never answered like this, and the reply says no (refuses). A lock on a quorum may go on after a refusal.
 func (r *reader) wasRefused(n *node, pos int, met []string) bool {
 	if r.Claims.Quorum > 1 {
 		return false
@@ -25,7 +25,7 @@ func (r *reader) wasRefused(n *node, pos int, met []string) bool {
 		}
 	}
 	granted := r.grantReplies()[r.kindOf(pos)]
-	return others && len(granted) > 0 && r.Commands[pos].Replied > 0 && !granted[r.Commands[pos].Reply]
+	return others && len(granted) > 0 && r.Commands[pos].Replied > 0 && !granted[r.Commands[pos].Reply] && r.refuses(pos)
 }
 
 // grantReplies returns the replies to the commands by which acquires put values into keys, by their kind.
@@ -49,6 +49,23 @@ func (r *reader) grantReplies() map[string]map[history.Bytes]bool {
 		r.granted[kind][c.Reply] = true
 	}
 	return r.granted
+}
+
+// refuses reports whether a reply says no: it is nil, or a command's 0. What the number of a script means, only
+// its author knows ("joined", "handed to you"): it says no if it ended an acquire as busy elsewhere.
+func (r *reader) refuses(pos int) bool {
+	reply, kind := r.Commands[pos].Reply, r.kindOf(pos)
+	_, script := r.Commands[pos].Script()
+	if reply == "nil" || reply == "0" && !script {
+		return true
+	}
+	for at, c := range r.Commands {
+		p := r.pairs[c.Op]
+		if c.Reply == reply && r.acquires(c.Op) && p.Complete != nil && p.Complete.Reason == history.Busy && r.kindOf(at) == kind {
+			return true
+		}
+	}
+	return false
 }
 
 // kindOf returns the digest of a command's script, or its name; "" if the command has no arguments.

@@ -58,7 +58,7 @@ var all = []Remedy{
 		Measure: "a longer lease, or renewing it while its holder works, makes it rarer", Rarer: true},
 	{Name: NoLateMessage, Does: "drops a command that arrives after the operation that sent it, or a lease time after its sending", Stops: true,
 		Measure: "commands that cannot arrive after their sender has given them up"},
-	{Name: NoOrphan, Does: "removes a lock's key once the attempt that set it holds nothing any more",
+	{Name: NoOrphan, Does: "removes a lock's key once the attempt that set it holds nothing any more, unless its client has crashed",
 		Measure: "releasing what an attempt without an answer may have taken, by its token, until Redis answers"},
 	{Name: Fence, Does: "numbers the grants, and the resource refuses a number below the greatest it saw",
 		Measure: "a fencing token: a number that grows with every grant, and that the guarded resource compares so as to refuse an older one"},

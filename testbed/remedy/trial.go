@@ -196,6 +196,15 @@ func (t *Trial) Works(s *Sender, key string) bool {
 	return !c.crashed && a.works && a.number == s.AttemptOn(key)
 }
 
+// Left reports whether the attempt that sent a command goes on no more, but its client does: the client could still
+// release what the attempt has taken.
+func (t *Trial) Left(s *Sender, key string) bool {
+	t.mu.Lock()
+	crashed := t.client(s.Client).crashed
+	t.mu.Unlock()
+	return !crashed && !t.Works(s, key)
+}
+
 // Granted notes that a node gave a key to the attempt that sent a command.
 func (t *Trial) Granted(s *Sender, key string) {
 	t.mu.Lock()
@@ -207,9 +216,15 @@ func (t *Trial) Granted(s *Sender, key string) {
 	}
 }
 
-// Grant returns the number of the client's present grant of a lock; 0 = none.
+// Grant returns the number of the client's present grant of a lock. A client to which no node gave a key, but
+// which works under the lock, has the next number, as from a counter that every grant increments.
 func (t *Trial) Grant(id int, lock string) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.client(id).attempt(lock).grant
+	a := t.client(id).attempt(lock)
+	if a.grant == 0 {
+		t.grants++
+		a.grant = t.grants
+	}
+	return a.grant
 }

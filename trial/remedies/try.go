@@ -110,17 +110,23 @@ func (y *trying) run(s trial.Spec, keep bool, names ...string) (t trial.Result, 
 const mostPairs = 2
 
 // checksOfTokens tries a unique token together with each owner check that has no effect alone: without it, a check may
-// compare equal values.
+// compare equal values. It leaves out what the token does alone.
 func (y *trying) checksOfTokens(alone []trial.Tried) (all []trial.Tried) {
 	for _, check := range []string{remedy.OwnRelease, remedy.OwnRenewal} {
 		if slices.ContainsFunc(alone, func(x trial.Tried) bool { return x.Name() == check }) {
 			continue
 		}
-		if tried, _ := y.try(check, remedy.UniqueToken); tried != nil {
+		tried, _ := y.try(check, remedy.UniqueToken)
+		if tried != nil && !slices.ContainsFunc(alone, func(x trial.Tried) bool { return x.Name() == remedy.UniqueToken && covers(x, *tried) }) {
 			all = append(all, *tried)
 		}
 	}
 	return all
+}
+
+// covers reports whether what is gone with b is also gone with a.
+func covers(a, b trial.Tried) bool {
+	return !slices.ContainsFunc(b.Gone, func(oracle string) bool { return !slices.Contains(a.Gone, oracle) })
 }
 
 // pairs tries two remedies together, of those that act alone. It returns pairs that are enough.

@@ -59,6 +59,7 @@ func TestWhatRemediesDo(t *testing.T) {
 		{"set-nx-px", "lost-reply", []string{remedy.NoOrphan}, []string{remedy.OwnRelease, remedy.Fence}},
 		{"set-nx-px", "node-clock", []string{remedy.Clocks}, []string{remedy.Durable}},
 		{"set-nx-px", "client-pause", []string{remedy.StopsAtDeadline}, []string{remedy.OwnRelease}},
+		{"set-nx-px", "client-crash", nil, []string{remedy.NoOrphan}}, // a crashed client releases nothing
 	} {
 		t.Run(c.lock+" "+c.fault, func(t *testing.T) {
 			t.Parallel()

@@ -152,7 +152,7 @@ func (k *keyspace) orphans() (gone []string) {
 		return nil
 	}
 	for key, owner := range k.own.owners {
-		if owner.IsLock(key) && k.db.Exists(key) && !t.Works(owner, key) {
+		if owner.IsLock(key) && k.db.Exists(key) && t.Left(owner, key) {
 			gone = append(gone, key)
 			t.Act()
 		}
