@@ -5,6 +5,7 @@ package remedy
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/internal/input"
 )
@@ -92,5 +93,5 @@ func Named(name string) (Remedy, error) {
 		names[i] = r.Name
 	}
 	slices.Sort(names)
-	return Remedy{}, input.Errorf("unknown remedy %q: expected one of %q", name, names)
+	return Remedy{}, input.Errorf("unknown remedy %q: expected one of %s (lockstorm list remedies)", name, strings.Join(names, ", "))
 }
