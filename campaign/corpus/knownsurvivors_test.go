@@ -13,9 +13,8 @@ var knownSurvivors = []struct {
 	{"fenced", "the key's owner is frozen and holds: the key is not without an owner", []string{
 		"liveness by orphaned-key under client-pause",
 	}},
-	{"getset", "a hung holder touches nothing, and others go by the time in the key's value; a clock that jumps is behind the DEL under node-clock", []string{
+	{"getset", "a hung holder touches nothing, and others go by the time in the key's value", []string{
 		"all by lease-outlived under hung-work",
-		"ownership by foreign-delete under node-clock",
 	}},
 	{"redisson-lease", "with a key that lives it is undecided whether the other gets in", []string{
 		"all by lease-outlived under partition-replies",
@@ -30,6 +29,7 @@ var knownSurvivors = []struct {
 	}},
 	{"redlock-naive", "with an owner check on renewal it is undecided whether the other gets in", []string{
 		"all by foreign-renewal under hung-work",
+		"liveness by foreign-renewal under client-crash",
 	}},
 	{"reentrant-hash", "the overlap is by a late command of an attempt that was over: no-orphan removes its key", []string{
 		"exclusion by lease-outlived under node-pause",
@@ -37,45 +37,38 @@ var knownSurvivors = []struct {
 	{"reentrant-renewal", "a hung holder touches nothing, so none is stopped; while its key lives, it is undecided whether others get in. Under split-brain the fault then hits nothing. In the others the node lost the key and the renewal failed: each remedy leaves what the other is against", []string{
 		"all by renewal-failed under hung-work",
 		"exclusion by renewal-failed under split-brain",
-		"exclusion by renewal-failed+server-lost-key under eviction failover",
 		"resource by renewal-failed under split-brain",
-		"resource by renewal-failed+server-lost-key under eviction failover",
 	}},
 	{"rw-hash", "readers overwrite each other's time: only a record for every reader helps, and no remedy gives one", []string{
-		"all by foreign-delete under chaos delay node-pause partition-replies",
-		"exclusion by foreign-delete+lease-outlived+race under hung-work slow-work",
+		"all by foreign-delete under chaos delay hung-work node-pause partition-replies",
+		"exclusion by foreign-delete+lease-outlived+race under slow-work",
 		"exclusion by foreign-delete+race under client-crash client-pause lost-reply node-clock none partition-requests reset",
 		"exclusion by foreign-delete+server-lost-key under split-brain",
 		"exclusion by race under partition script-flush",
 		"exclusion by race+server-lost-key under eviction",
-		"ownership by foreign-delete under client-crash client-pause eviction failover hung-work lost-reply node-clock none partition partition-requests reset slow-work split-brain",
+		"ownership by foreign-delete under client-crash client-pause eviction failover lost-reply node-clock none partition partition-requests reset slow-work split-brain",
 		"resource by foreign-delete+lease-outlived+race under slow-work",
-		"resource by foreign-delete+race under client-crash client-pause hung-work lost-reply node-clock none partition-requests reset",
+		"resource by foreign-delete+race under client-crash client-pause lost-reply node-clock none partition-requests reset",
 		"resource by foreign-delete+server-lost-key under split-brain",
 		"resource by race under partition script-flush",
 		"resource by race+server-lost-key under eviction",
 	}},
-	{"rw-hash-owners", "owners are fields of a hash; the pause ends with the section's last touch, so that there is none to stop; without the orphan another violation comes", []string{
-		"all by orphaned-key under client-crash",
+	{"rw-hash-owners", "owners are fields of a hash; the pause ends with the section's last touch, so that there is none to stop", []string{
 		"resource by lease-outlived under client-pause slow-work",
 	}},
 	{"rw-two-keys", "readers have one key: only a record for every reader helps, and no remedy gives one", []string{
 		"all by foreign-delete under hung-work node-pause",
 		"all by race under split-brain",
-		"exclusion by foreign-delete under client-crash client-pause reset",
+		"exclusion by foreign-delete under client-pause reset",
 		"exclusion by foreign-delete+lease-outlived+race under slow-work",
-		"exclusion by foreign-delete+race under client-skew delay lost-reply none partition partition-replies partition-requests script-flush",
-		"exclusion by foreign-delete+race+server-clock under node-clock",
+		"exclusion by foreign-delete+race under client-skew lost-reply partition-replies partition-requests script-flush",
 		"exclusion by foreign-delete+race+server-lost-key under eviction failover node-restart",
-		"exclusion by foreign-delete+server-clock under chaos",
 		"liveness by orphaned-key under delay partition partition-requests",
-		"ownership by foreign-delete under chaos client-crash client-pause client-skew delay eviction failover lost-reply node-clock node-restart none partition partition-replies partition-requests reset script-flush slow-work",
-		"resource by foreign-delete under client-crash client-pause reset",
+		"ownership by foreign-delete under client-crash client-pause client-skew delay eviction failover lost-reply node-clock node-restart partition-replies partition-requests reset script-flush slow-work",
+		"resource by foreign-delete under client-pause reset",
 		"resource by foreign-delete+lease-outlived+race under slow-work",
-		"resource by foreign-delete+race under client-skew delay lost-reply none partition partition-replies partition-requests script-flush",
-		"resource by foreign-delete+race+server-clock under node-clock",
+		"resource by foreign-delete+race under client-skew lost-reply partition-replies partition-requests script-flush",
 		"resource by foreign-delete+race+server-lost-key under eviction failover node-restart",
-		"resource by foreign-delete+server-clock under chaos",
 	}},
 	{"set-nx-ex-bounded-renewal", "a hung holder touches nothing, so none is stopped; while its key lives, it is undecided whether others get in. In the others the node lost the key and the renewal failed: each remedy leaves what the other is against", []string{
 		"all by renewal-failed under hung-work split-brain",
@@ -98,7 +91,8 @@ var knownSurvivors = []struct {
 	{"setnx-expire-pipeline", "a foreign DEL and a foreign EXPIRE at once, after a key was lost: each remedy leaves what the other is against", []string{
 		"ownership by foreign-delete+foreign-renewal under eviction failover node-clock node-restart split-brain",
 	}},
-	{"setnx-takeover-del", "a hung holder touches nothing, and others go by the time in the key's value", []string{
+	{"setnx-takeover-del", "a hung holder touches nothing, and others go by the time in the key's value; under chaos the key's owner has crashed", []string{
 		"all by lease-outlived under hung-work",
+		"liveness by orphaned-key under chaos",
 	}},
 }

@@ -27,6 +27,9 @@ var against = map[checker.Cause][]string{
 	checker.OrphanedKey:    {remedy.NoOrphan},
 }
 
+// crash leaves keys that no client releases: no remedy is against an orphaned key of it.
+const crash = "client-crash"
+
 // anyOracle stands for the oracles of a minimal trial on which no remedy had an effect: its line does not name them.
 const anyOracle = "all"
 
@@ -72,7 +75,7 @@ func survivors(l corpus.Line) (all []string) {
 	if len(l.Remedied.Tried) == 0 {
 		cause, _, _ := strings.Cut(slices.Concat(l.Remedies, []string{""})[0], ".")
 		panics := slices.ContainsFunc(l.Facts(), func(fact string) bool { return strings.HasPrefix(fact, "conduct by panic") })
-		if against[checker.Cause(cause)] == nil || panics { // shrinking has kept the panic, against which no remedy is
+		if against[checker.Cause(cause)] == nil || panics || l.Fault == crash && cause == string(checker.OrphanedKey) { // shrinking has kept the panic, against which no remedy is
 			return nil
 		}
 		return []string{anyOracle + " by " + cause}
@@ -82,7 +85,7 @@ func survivors(l corpus.Line) (all []string) {
 		for _, fact := range l.Facts() {
 			flaw, _, _ := strings.Cut(fact, ", ")
 			name, cause, is := strings.Cut(flaw, " by ")
-			if own := against[checker.Cause(cause)]; is && name == oracle && own != nil && corpus.IsFlaw(fact) {
+			if own := against[checker.Cause(cause)]; is && name == oracle && own != nil && corpus.IsFlaw(fact) && !(l.Fault == crash && cause == string(checker.OrphanedKey)) {
 				causes, remedies = append(causes, cause), append(remedies, own...)
 			}
 		}
