@@ -59,7 +59,11 @@ static int refusal(int fd) {
 	return e;
 }
 int connect(int fd, const struct sockaddr *a, socklen_t n) {
-	int node = ctl < 0 ? 0 : node_of(a);
+	int node = ctl < 0 && !forks ? 0 : node_of(a);
+	if (node && forks && strayed)
+		*strayed = 1;
+	if (forks)
+		node = 0;
 	if (!node || fd < 0 || fd >= DESCRIPTORS)
 		return real(SYS_connect, fd, a, n);
 	if (!me)

@@ -3,7 +3,8 @@
  * connection to a node and each byte sent to a node or to standard output. The next descriptor is
  * memory with the clocks. Between two waits no virtual time passes. Bytes that nodes sent come over a
  * Unix socket that takes the place of the program's. Of several threads one runs at a time (threads.c).
- * Children of the program, and threads that it starts without pthread_create, are not in virtual time. */
+ * Children of the program, and threads that it starts without pthread_create, are not in virtual time: if a child
+ * connects to a node, or a timer of the system is to interrupt the program, the program is given up. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -43,6 +44,8 @@
 static int ctl = -1; /* -1 = real time */
 static const volatile int64_t *clocks; /* monotonic, wall */
 static uint64_t seed;
+static int forks; /* this process is a child of the program */
+static volatile int *strayed; /* shared with children: one of them connects to a node */
 static char nodes[DESCRIPTORS]; /* by descriptor: the node that it is connected to, from 1 */
 static char dials[DESCRIPTORS]; /* by descriptor: the node that it is being connected to, from 1 */
 static int refusals[DESCRIPTORS]; /* by descriptor: the error of its connect, for getsockopt */
@@ -88,6 +91,8 @@ static void exchange(int out, void *p, size_t n) {
 	}
 }
 static void request(char kind, int fd, int64_t arg, const void *p, size_t n) {
+	if (strayed && *strayed)
+		give_up("a process that the client has forked connects to a node: virtual time cannot carry that\n");
 	int64_t head[4] = {kind, fd, arg, n};
 	exchange(1, head, sizeof head);
 	exchange(1, (void *)p, n);
@@ -111,7 +116,23 @@ static int64_t spin = 1000; /* the step of a clock that is read without a wait *
 static int await(struct pollfd *f, nfds_t n, int64_t ns);
 static void begin(void);
 
-static void forked(void) { ctl = -1; }
+static void forked(void) {
+	ctl = -1;
+	forks = 1;
+}
+static void no_timer(int set) {
+	if (ctl >= 0 && set)
+		give_up("a timer of the system (alarm, setitimer) is set: virtual time cannot carry that\n");
+}
+unsigned alarm(unsigned s) {
+	no_timer(s > 0);
+	unsigned (*next)(unsigned) = dlsym(RTLD_NEXT, "alarm");
+	return next(s);
+}
+int setitimer(__itimer_which_t which, const struct itimerval *restrict new, struct itimerval *restrict old) {
+	no_timer(which == ITIMER_REAL && new && (new->it_value.tv_sec || new->it_value.tv_usec));
+	return real(SYS_setitimer, which, new, old);
+}
 
 __attribute__((constructor)) static void start(int argc, char **argv, char **env) {
 	char *c = getenv("LOCKSTORM_VIRTUAL_TIME"), *s = getenv("LOCKSTORM_SEED");
@@ -126,6 +147,9 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	if (page == MAP_FAILED)
 		give_up("virtual time: no clock\n");
 	clocks = page;
+	void *shared = mmap(NULL, sizeof *strayed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared != MAP_FAILED)
+		strayed = shared;
 	unsetenv("LD_PRELOAD");
 	unsetenv("LOCKSTORM_VIRTUAL_TIME");
 	fcntl(ctl, F_SETFD, FD_CLOEXEC);

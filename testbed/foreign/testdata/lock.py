@@ -1,5 +1,5 @@
 # A lock by SET NX PX on a plain socket; and, by the first argument, clients that break the protocol.
-import json, os, socket, subprocess, sys, threading, time
+import json, os, signal, socket, subprocess, sys, threading, time
 
 mode = sys.argv[1] if len(sys.argv) > 1 else ""
 host, port = os.environ["LOCKSTORM_ADDRS"].split(",")[0].split(":")
@@ -59,6 +59,16 @@ if mode == "thread":
     t = threading.Thread(target=command, args=("PING",))
     t.start()
     t.join()
+if mode == "fork":  # its child connects, in real time
+    child = os.fork()
+    if child == 0:
+        try:
+            command("PING")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+if mode == "timer":
+    signal.setitimer(signal.ITIMER_REAL, 1)
 if mode == "stuck":
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     threading.Event().wait()
