@@ -51,7 +51,7 @@ func (p *process) take(line []byte) (err error) {
 
 // call sends a request and waits for its answer. A context that ends cancels only an acquire of a lock
 // that waits; the answer is awaited nevertheless. If the child ends by itself, call panics: that is the
-// conduct of the code under test.
+// conduct of the code under test, unless virtual time cannot carry it.
 func (p *process) call(ctx context.Context, r request) (answer, error) {
 	a, ended := p.ask(ctx, r)
 	switch {
@@ -66,6 +66,9 @@ func (p *process) call(ctx context.Context, r request) (answer, error) {
 		return a, errKilled
 	}
 	err := p.why("during " + r.Do)
+	if errors.Is(err, errNotCarried) {
+		panic(testbed.Elsewhere{Err: err})
+	}
 	if !errors.Is(err, errKilled) {
 		panic(err.Error())
 	}

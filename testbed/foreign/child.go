@@ -185,7 +185,7 @@ func (p *process) why(when string) error {
 	case broken != nil:
 		return fmt.Errorf("%w%s", broken, p.said())
 	case p.cmd.ProcessState.ExitCode() == notCarried:
-		return fmt.Errorf("virtual time cannot carry the client: use --testbed process%s", p.said())
+		return fmt.Errorf("%w: use --testbed process%s", errNotCarried, p.said())
 	}
 	return fmt.Errorf("the client ended %s: %s%s", when, p.cmd.ProcessState, p.said())
 }
@@ -210,6 +210,9 @@ func (p *process) left() <-chan struct{} {
 	})
 	return over
 }
+
+// errNotCarried says that the client does what only real time can carry: that is not the lock's conduct.
+var errNotCarried = errors.New("virtual time cannot carry the client")
 
 var errKilled = errors.New("the client was killed")
 

@@ -109,7 +109,7 @@ func TestWhatAClientDoesWrongIsSaidInOneLine(t *testing.T) {
 		"mute":  "not ready after 20s",
 		"stuck": "not ready after 20s",
 		"past":  "use --testbed process",
-		"fork":  "a process that the client has forked connects to a node",
+		"fork":  "a process that the client has forked waits, or connects to a node",
 		"timer": "a timer of the system (alarm, setitimer) is set",
 		"exec":  "use --testbed process",
 	} {

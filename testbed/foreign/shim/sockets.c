@@ -60,10 +60,10 @@ static int refusal(int fd) {
 }
 int connect(int fd, const struct sockaddr *a, socklen_t n) {
 	int node = ctl < 0 && !forks ? 0 : node_of(a);
-	if (node && forks && strayed)
-		*strayed = 1;
-	if (forks)
+	if (node && ctl < 0) {
+		stray();
 		node = 0;
+	}
 	if (!node || fd < 0 || fd >= DESCRIPTORS)
 		return real(SYS_connect, fd, a, n);
 	if (!me)

@@ -4,7 +4,7 @@
  * memory with the clocks. Between two waits no virtual time passes. Bytes that nodes sent come over a
  * Unix socket that takes the place of the program's. Of several threads one runs at a time (threads.c).
  * Children of the program, and threads that it starts without pthread_create, are not in virtual time: if a child
- * connects to a node, or a timer of the system is to interrupt the program, the program is given up. */
+ * waits or connects to a node, or a timer of the system is to interrupt the program, the program is given up. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ static int ctl = -1; /* -1 = real time */
 static const volatile int64_t *clocks; /* monotonic, wall */
 static uint64_t seed;
 static int forks; /* this process is a child of the program */
-static volatile int *strayed; /* shared with children: one of them connects to a node */
+static volatile int *strayed; /* shared with children: one of them waits or connects */
 static char nodes[DESCRIPTORS]; /* by descriptor: the node that it is connected to, from 1 */
 static char dials[DESCRIPTORS]; /* by descriptor: the node that it is being connected to, from 1 */
 static int refusals[DESCRIPTORS]; /* by descriptor: the error of its connect, for getsockopt */
@@ -92,7 +92,7 @@ static void exchange(int out, void *p, size_t n) {
 }
 static void request(char kind, int fd, int64_t arg, const void *p, size_t n) {
 	if (strayed && *strayed)
-		give_up("a process that the client has forked connects to a node: virtual time cannot carry that\n");
+		give_up("a process that the client has forked waits, or connects to a node: virtual time cannot carry that\n");
 	int64_t head[4] = {kind, fd, arg, n};
 	exchange(1, head, sizeof head);
 	exchange(1, (void *)p, n);
@@ -119,6 +119,10 @@ static void begin(void);
 static void forked(void) {
 	ctl = -1;
 	forks = 1;
+}
+static void stray(void) {
+	if (forks && strayed)
+		*strayed = 1;
 }
 static void no_timer(int set) {
 	if (ctl >= 0 && set)
@@ -176,7 +180,7 @@ int clock_gettime(clockid_t c, struct timespec *t) {
 }
 int clock_nanosleep(clockid_t c, int flags, const struct timespec *t, struct timespec *left) {
 	if (!virtual())
-		return real(SYS_clock_nanosleep, c, flags, t, left) < 0 ? errno : 0;
+		return stray(), real(SYS_clock_nanosleep, c, flags, t, left) < 0 ? errno : 0;
 	int64_t ns = t->tv_sec * SECOND + t->tv_nsec;
 	if (flags & TIMER_ABSTIME)
 		ns -= now(c);
@@ -190,7 +194,7 @@ int clock_nanosleep(clockid_t c, int flags, const struct timespec *t, struct tim
 }
 int nanosleep(const struct timespec *t, struct timespec *left) {
 	if (!virtual())
-		return real(SYS_nanosleep, t, left);
+		return stray(), real(SYS_nanosleep, t, left);
 	return result(-clock_nanosleep(CLOCK_MONOTONIC, 0, t, left));
 }
 int usleep(useconds_t us) {
