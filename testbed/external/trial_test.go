@@ -78,6 +78,31 @@ func TestAClientCannotLeaveItsUser(t *testing.T) {
 	}
 }
 
+// A network that held commands back writes several at once, or parts of them.
+func TestACommandBesideOthersCannotLeaveTheUserEither(t *testing.T) {
+	s := redistest.Test(t)
+	for name, writes := range map[string][]string{
+		"the second of one write": {"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n$5\r\nRESET\r\n"},
+		"in two parts":            {"*1\r\n$5\r\nRE", "SET\r\n"},
+		"no command":              {"RESET\r\n"},
+	} {
+		on := newServer(target{addr: s.Addr()}, family)
+		c, err := on.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range writes {
+			_, err = c.Write([]byte(part))
+		}
+		if err == nil || !strings.Contains(err.Error(), "not sent on") || on.Err() == nil {
+			t.Errorf("%s: got %v and %v, want it refused", name, err, on.Err())
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestKeysAreTakenAwayHoweverATrialEnds(t *testing.T) {
 	s := redistest.Test(t)
 	c := admin(t, &redis.Options{Addr: s.Addr()})
