@@ -3,6 +3,7 @@ package nemesis
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,86 +11,156 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// serves returns the node that a client reaches when it uses a node's name. The caller holds e.mu.
-func (e *fakeEnv) serves(client int, node string) string {
-	if heir, ok := e.moved[client]; ok {
-		return heir
-	}
-	if len(e.list) == 1 {
-		return e.list[0]
-	}
-	return node
+type fakeNode struct {
+	keys     map[string]fakeKey
+	down     bool
+	offset   time.Duration // how far the node's clock is wrong
+	commands int
 }
 
-func (e *fakeEnv) Skew(client int, by time.Duration) {
-	e.did("skew c%d %v", client, by)
-	c := e.clients[client]
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c.offset = by
+type fakeKey struct {
+	value   string
+	expires time.Duration // 0 = never
+}
+
+func linkKey(from, to string, d testbed.Direction) string { return from + "-" + to + " " + string(d) }
+func workKey(client int) string                           { return "work of " + clientName(client) }
+
+func (e *fakeEnv) disturb(ctx context.Context, l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
+	if d != testbed.Both {
+		return e.raise(ctx, linkKey(l.From, l.To, d), barrier{drop: drop})
+	}
+	up, err := e.disturb(ctx, l, testbed.Upstream, drop)
+	if err != nil {
+		return nil, err
+	}
+	down, err := e.disturb(ctx, l, testbed.Downstream, drop)
+	return func(ctx context.Context) (int, error) { return undoAll(ctx, []testbed.Undo{up, down}) }, err
+}
+
+func (e *fakeEnv) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.disturb(ctx, l, d, true)
+}
+
+func (e *fakeEnv) Hold(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
+	return e.disturb(ctx, l, d, false)
+}
+
+func (e *fakeEnv) Reset(ctx context.Context, l testbed.Link) (testbed.Undo, error) {
+	return e.disturb(ctx, l, testbed.Downstream, true)
+}
+
+func (e *fakeEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
+	return e.raise(ctx, node, barrier{})
 }
 
 func (e *fakeEnv) PauseClient(client int) (testbed.Undo, error) {
-	return e.raise(clientName(client), false)
+	return e.raise(context.Background(), clientName(client), barrier{})
 }
 
 func (e *fakeEnv) SlowWork(client int) (testbed.Undo, error) {
-	return e.prolong(client, &fakeWork{done: make(chan struct{})}), nil
+	return e.raise(context.Background(), workKey(client), barrier{})
 }
 
 func (e *fakeEnv) HangWork(client int, hangs func() error) (testbed.Undo, error) {
-	return e.prolong(client, &fakeWork{done: make(chan struct{}), hangs: hangs}), nil
-}
-
-// fakeWork is a fault that prolongs a client's work: slow-work or, if hangs is not nil, hung-work.
-type fakeWork struct {
-	done  chan struct{}
-	hangs func() error
-	hits  int
-}
-
-func (e *fakeEnv) prolong(client int, w *fakeWork) testbed.Undo {
-	e.did("prolong c%d", client)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.clients[client].work = w
-	return func(context.Context) (int, error) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.clients[client].work == w {
-			e.clients[client].work = nil
-			close(w.done)
-		}
-		return w.hits, nil
-	}
+	return e.raise(context.Background(), workKey(client), barrier{hangs: hangs})
 }
 
 func (e *fakeEnv) CrashClient(client int) error {
-	e.did("crash c%d", client)
+	err := e.does(context.Background(), "crash c%d", client)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.clients[client].crashed {
-		return errors.New("crashed before")
-	}
 	e.clients[client].crashed = true
-	return nil
+	return err
 }
 
-func (e *fakeEnv) SkewNode(_ context.Context, node string, offset time.Duration, jumps func() error) (int, error) {
+func (e *fakeEnv) Skew(client int, by time.Duration) {
+	_ = e.does(context.Background(), "skew c%d %v", client, by)
 	e.mu.Lock()
-	n, moved := e.nodes[node], 0
-	stands := offset == n.offset
-	e.mu.Unlock()
-	if !stands {
-		e.did("skew %s %v", node, offset)
-		if err := jumps(); err != nil {
-			return 0, err
+	defer e.mu.Unlock()
+	e.clients[client].offset = by
+}
+
+func (e *fakeEnv) Kill(ctx context.Context, node string, down func() error) error {
+	if err := down(); err != nil {
+		return err
+	}
+	err := e.does(ctx, "kill %s", node)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.nodes[node].down = true
+	return err
+}
+
+func (e *fakeEnv) Restart(ctx context.Context, node string) (history.Lost, error) {
+	err := e.does(ctx, "restart %s", node)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.nodes[node] = &fakeNode{keys: e.kept}
+	return history.Lost{Durability: history.Volatile, Keys: true, Scripts: true}, err
+}
+
+func (e *fakeEnv) StopReplication(ctx context.Context) (testbed.Undo, error) {
+	err := e.does(ctx, "stop replication")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.snapshot = maps.Clone(e.nodes[e.list[0]].keys)
+	return func(ctx context.Context) (int, error) { return 0, e.does(ctx, "resume replication") }, err
+}
+
+func (e *fakeEnv) Promote(ctx context.Context, node string) error {
+	err := e.does(ctx, "promote %s", node)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.nodes[node] = &fakeNode{keys: e.snapshot}
+	e.list = []string{node}
+	return err
+}
+
+func (e *fakeEnv) FlushScripts(ctx context.Context, node string) (int, error) {
+	return 1, e.does(ctx, "flush %s", node)
+}
+
+func (e *fakeEnv) Keys(ctx context.Context, node string) (all []history.KeyState, err error) {
+	err = e.meet(ctx, "keys "+node)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.nodes[node].down {
+		return nil, errors.New("node is down")
+	}
+	for name, k := range e.nodes[node].keys {
+		left := k.expires - e.Now()
+		if k.expires == 0 {
+			left = -1
+		} else if left <= 0 {
+			continue
 		}
+		all = append(all, history.KeyState{Key: name, Type: "string", TTL: left, Value: history.Bytes(k.value)})
+	}
+	return all, err
+}
+
+func (e *fakeEnv) List() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.list)
+}
+
+func (e *fakeEnv) SkewNode(ctx context.Context, node string, offset time.Duration, jumps func() error) (moved int, err error) {
+	n := e.nodes[node]
+	if offset == n.offset {
+		return 0, nil
+	}
+	if err := e.does(ctx, "skew %s %v", node, offset); err != nil {
+		return 0, err
+	}
+	if err := jumps(); err != nil {
+		return 0, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for name, k := range n.keys {
-		if k.expires != 0 && offset != n.offset {
+		if k.expires != 0 {
 			k.expires = max(1, k.expires-(offset-n.offset))
 			n.keys[name] = k
 			moved++
@@ -101,57 +172,37 @@ func (e *fakeEnv) SkewNode(_ context.Context, node string, offset time.Duration,
 
 func (e *fakeEnv) Evict(ctx context.Context, node string, evicted func([]history.KeyState) error) ([]history.KeyState, error) {
 	keys, err := e.Keys(ctx, node)
-	e.did("evict %s", node)
 	if err == nil && len(keys) > 0 {
 		err = evicted(keys)
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	clear(e.nodes[node].keys)
-	return keys, err
+	e.mu.Unlock()
+	return keys, errors.Join(err, e.does(ctx, "evict %s", node))
 }
 
 func (e *fakeEnv) Migrate(ctx context.Context, from, to string, moved func(from, to string, keys []history.KeyState) error) (testbed.Undo, error) {
 	keys, err := e.Keys(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	e.did("migrate %s %s", from, to)
-	if len(keys) > 0 {
+	if err == nil && len(keys) > 0 {
 		err = moved(from, to, keys)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, k := range keys {
-		e.nodes[to].keys[k.Key] = e.nodes[from].keys[k.Key]
-		delete(e.nodes[from].keys, k.Key)
-	}
+	e.nodes[to].keys, e.nodes[from].keys = e.nodes[from].keys, e.nodes[to].keys
 	return func(context.Context) (int, error) { return len(keys), nil }, err
 }
 
-func (e *fakeEnv) Split(_ context.Context, node string, clients []int) (testbed.Undo, error) {
-	e.did("split %s", node)
+func (e *fakeEnv) Split(ctx context.Context, node string, _ []int) (testbed.Undo, error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if slices.Contains(e.list, node) || len(clients) == 0 {
-		return nil, errors.New("nothing to split")
-	}
 	old := e.nodes[e.list[0]]
-	heir := &fakeNode{keys: map[string]fakeKey{}}
-	for k, v := range old.keys {
-		heir.keys[k] = v
-	}
-	e.nodes[node] = heir
-	for _, c := range clients {
-		e.moved[c] = node
-	}
+	e.nodes[node] = &fakeNode{keys: maps.Clone(old.keys)}
 	before := old.commands
-	return func(context.Context) (int, error) {
-		e.did("unite %s", node)
+	e.mu.Unlock()
+	return func(ctx context.Context) (int, error) {
+		err := e.does(ctx, "unite %s", node)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.list = []string{node}
-		clear(e.moved)
-		return old.commands - before, nil
-	}, nil
+		return old.commands - before, err
+	}, e.does(ctx, "split %s", node)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -14,61 +15,56 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// fakeEnv is a world in memory with all capabilities: clients pass points and links, and nodes are
-// maps of keys. It runs in a synctest bubble. Unlike in the simulation, everything happens at the
-// exact instant that a test chooses. A test may replace a capability by a slow or failing one.
+// fakeEnv is a world in memory with all capabilities: clients pass the beginnings of steps and
+// links, and nodes are maps of keys. It runs in a synctest bubble. Unlike in the simulation,
+// everything happens at the exact instant that a test chooses. A test may make a fault slow or let
+// it fail.
 type fakeEnv struct {
-	t     *testing.T
-	began time.Time
+	began  time.Time
+	rec    *history.Recorder  // of the trial
+	giveUp context.CancelFunc // ends the trial
+	world  testbed.Env        // in which the plan runs: this one, unless a test prepares another
+
+	// meddle has functions that are called when a fault is about to do something to the world,
+	// such as "lift c0", or reads keys, such as "keys n0". They may wait, or return an error, with
+	// which the fault fails.
+	meddle meddling
 
 	mu       sync.Mutex
 	armed    []*armed
 	clients  []*fakeClient
 	nodes    map[string]*fakeNode
 	list     []string
-	barriers map[string]*barrier // keyed by link and direction, by node or by client
-	faults   []string            // what faults did to the world, in order, such as "lift c0"
+	barriers map[string]*barrier // keyed by link and direction, by node, by client or by client's work
+	faults   []string            // what faults did to the world, in order
+	kept     map[string]fakeKey  // the keys of a restarted node
 	snapshot map[string]fakeKey  // the replica's keys while replication is stopped
-	moved    map[int]string      // the primary that a split gave each client
 }
+
+type meddling map[string]func(context.Context) error
 
 type armed struct {
 	point testbed.Point
-	skip  int
 	do    func(testbed.Hit)
 	done  chan struct{}
 	due   bool
 }
 
-type fakeNode struct {
-	keys     map[string]fakeKey
-	scripts  int
-	down     bool
-	offset   time.Duration // how far the node's clock is wrong
-	commands int
-}
-
-type fakeKey struct {
-	value   string
-	expires time.Duration // 0 = never
-}
-
-// barrier is a cut, held or reset link, a paused node or a paused client.
+// barrier is a cut, held or reset link, a paused node or client, or work that takes longer.
 type barrier struct {
 	drop   bool
+	hangs  func() error // of work that never ends
 	lifted chan struct{}
 	hits   int
 }
 
-func newFakeEnv(t *testing.T, clients int, nodes ...string) *fakeEnv {
-	e := &fakeEnv{
-		t: t, began: time.Now(),
-		nodes: map[string]*fakeNode{}, list: nodes, barriers: map[string]*barrier{}, moved: map[int]string{},
-	}
+func newFakeEnv(nodes ...string) *fakeEnv {
+	e := &fakeEnv{began: time.Now(), nodes: map[string]*fakeNode{}, list: nodes, barriers: map[string]*barrier{}}
+	e.rec = history.NewRecorder(nil, e.Now)
 	for _, n := range nodes {
-		e.nodes[n] = &fakeNode{keys: map[string]fakeKey{}, scripts: 1}
+		e.nodes[n] = &fakeNode{keys: map[string]fakeKey{}}
 	}
-	for i := range clients {
+	for i := range 3 {
 		c := &fakeClient{env: e, id: i}
 		c.locks = &locks.Client{Now: func() time.Time { return time.Now().Add(c.skew()) }}
 		e.clients = append(e.clients, c)
@@ -76,17 +72,65 @@ func newFakeEnv(t *testing.T, clients int, nodes ...string) *fakeEnv {
 	return e
 }
 
+// play runs the plan in a fake world of three clients and the nodes ("n0" if none), which prepare
+// has made ready; nil = it is ready. It checks that Run leaves nothing behind, and returns the
+// history and Run's error.
+func play(t *testing.T, p Plan, nodes []string, prepare func(context.Context, *fakeEnv)) (ops []history.Op, err error) {
+	t.Helper()
+	if nodes == nil {
+		nodes = []string{"n0"}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		e := newFakeEnv(nodes...)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		e.giveUp, e.world = cancel, e
+		if prepare != nil {
+			prepare(ctx, e)
+		}
+		err = Run(ctx, p, e.world, e.rec)
+		if len(e.armed)+len(e.barriers) > 0 {
+			t.Errorf("left behind: %d points, barriers %v", len(e.armed), e.barriers)
+		}
+		ops = e.rec.Ops()
+		time.Sleep(10 * time.Second) // in which clients end
+	})
+	return ops, err
+}
+
 func (e *fakeEnv) Client(i int) testbed.Client { return e.clients[i] }
 func (e *fakeEnv) Now() time.Duration          { return time.Since(e.began) }
 
-func (e *fakeEnv) did(format string, args ...any) {
+func (e *fakeEnv) meet(ctx context.Context, what string) error {
+	if meddle := e.meddle[what]; meddle != nil {
+		return meddle(ctx)
+	}
+	return nil
+}
+
+// does notes what a fault is about to do to the world.
+func (e *fakeEnv) does(ctx context.Context, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	e.mu.Lock()
+	e.faults = append(e.faults, what)
+	e.mu.Unlock()
+	return e.meet(ctx, what)
+}
+
+// done reports whether a fault did this to the world, such as "lift c0".
+func (e *fakeEnv) done(what string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.faults = append(e.faults, fmt.Sprintf(format, args...))
+	return slices.Contains(e.faults, what)
+}
+
+// seal ends the trial's history.
+func (e *fakeEnv) seal(context.Context) error {
+	return e.rec.End(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall}, e.Now())
 }
 
 func (e *fakeEnv) At(p testbed.Point, do func(testbed.Hit)) func() {
-	a := &armed{point: p, skip: p.Skip, do: do, done: make(chan struct{})}
+	a := &armed{point: p, do: do, done: make(chan struct{})}
 	e.mu.Lock()
 	e.armed = append(e.armed, a)
 	e.mu.Unlock()
@@ -101,16 +145,12 @@ func (e *fakeEnv) At(p testbed.Point, do func(testbed.Hit)) func() {
 	}
 }
 
-func (e *fakeEnv) reach(at testbed.Point, cmd history.Command) {
-	e.mu.Lock()
+// reach calls what waits for the beginning of a client's step.
+func (e *fakeEnv) reach(client int, step string) {
 	var due []*armed
+	e.mu.Lock()
 	e.armed = slices.DeleteFunc(e.armed, func(a *armed) bool {
-		p := a.point
-		if p.Client != at.Client || p.Step != at.Step || p.N != at.N || p.When != at.When || p.Node != "" && p.Node != at.Node {
-			return false
-		}
-		if a.skip > 0 {
-			a.skip--
+		if a.point.Client != client || a.point.Step != step {
 			return false
 		}
 		a.due = true
@@ -119,59 +159,50 @@ func (e *fakeEnv) reach(at testbed.Point, cmd history.Command) {
 	})
 	e.mu.Unlock()
 	for _, a := range due {
-		a.do(testbed.Hit{Point: a.point, Time: e.Now(), Command: cmd})
+		a.do(testbed.Hit{Point: a.point, Time: e.Now()})
 		close(a.done)
 	}
 }
 
 // raise puts a barrier up; the returned Undo lifts it.
-func (e *fakeEnv) raise(key string, drop bool) (testbed.Undo, error) {
-	b := &barrier{drop: drop, lifted: make(chan struct{})}
+func (e *fakeEnv) raise(ctx context.Context, key string, b barrier) (testbed.Undo, error) {
+	if err := e.does(ctx, "raise %s", key); err != nil {
+		return nil, err
+	}
+	b.lifted = make(chan struct{})
 	e.mu.Lock()
-	e.barriers[key] = b
+	e.barriers[key] = &b
 	e.mu.Unlock()
-	e.did("raise %s", key)
-	var once sync.Once
-	return func(context.Context) (int, error) {
-		once.Do(func() {
-			e.mu.Lock()
-			delete(e.barriers, key)
-			e.mu.Unlock()
-			close(b.lifted)
-			e.did("lift %s", key)
-		})
+	lift := sync.OnceValue(func() error {
+		err := e.does(ctx, "lift %s", key)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		return b.hits, nil
+		delete(e.barriers, key)
+		close(b.lifted)
+		return err
+	})
+	return func(context.Context) (int, error) {
+		err := lift()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return b.hits, err
 	}, nil
 }
 
-// clean fails the test if a finished Run left points or barriers in the world.
-func (e *fakeEnv) clean(t *testing.T) {
-	t.Helper()
+// hit returns the barrier, if there is one, which has then hit one more.
+func (e *fakeEnv) hit(key string) *barrier {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.armed)+len(e.barriers) > 0 {
-		t.Errorf("left behind: %d points, barriers %v", len(e.armed), e.barriers)
-	}
-}
-
-// done reports whether a fault did this to the world, such as "lift c0".
-func (e *fakeEnv) done(what string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Contains(e.faults, what)
-}
-
-// pass waits at a barrier, if there is one. It returns false if the barrier drops the
-// message.
-func (e *fakeEnv) pass(key string) bool {
-	e.mu.Lock()
 	b := e.barriers[key]
 	if b != nil {
 		b.hits++
 	}
-	e.mu.Unlock()
+	return b
+}
+
+// pass waits at a barrier, if there is one. It returns false if the barrier drops the message.
+func (e *fakeEnv) pass(key string) bool {
+	b := e.hit(key)
 	if b == nil {
 		return true
 	}
@@ -182,103 +213,70 @@ func (e *fakeEnv) pass(key string) bool {
 	return true
 }
 
-func linkKey(from, to string, d testbed.Direction) string { return from + "-" + to + " " + string(d) }
+// fakeClient is a client process of a fakeEnv.
+type fakeClient struct {
+	env   *fakeEnv
+	id    int
+	locks *locks.Client
 
-func (e *fakeEnv) disturb(l testbed.Link, d testbed.Direction, drop bool) (testbed.Undo, error) {
-	if d != testbed.Both {
-		return e.raise(linkKey(l.From, l.To, d), drop)
+	// Guarded by env.mu.
+	offset  time.Duration
+	crashed bool
+}
+
+func (c *fakeClient) Locks() *locks.Client            { return c.locks }
+func (c *fakeClient) Open(int)                        {}
+func (c *fakeClient) Awake(ctx context.Context) error { return ctx.Err() }
+
+func (c *fakeClient) Work(ctx context.Context) (<-chan struct{}, error) {
+	b := c.env.hit(workKey(c.id))
+	switch {
+	case b == nil:
+		return nil, ctx.Err()
+	case b.hangs != nil:
+		return nil, errors.Join(b.hangs(), testbed.ErrHung)
 	}
-	up, _ := e.raise(linkKey(l.From, l.To, testbed.Upstream), drop)
-	down, _ := e.raise(linkKey(l.From, l.To, testbed.Downstream), drop)
-	return func(ctx context.Context) (int, error) { return undoAll(ctx, []testbed.Undo{up, down}) }, nil
+	return b.lifted, nil
 }
 
-func (e *fakeEnv) Cut(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(l, d, true)
+func (c *fakeClient) skew() time.Duration {
+	c.env.mu.Lock()
+	defer c.env.mu.Unlock()
+	return c.offset
 }
 
-func (e *fakeEnv) Hold(_ context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	return e.disturb(l, d, false)
+// proceed waits while the client is paused. It returns an error if the client has crashed.
+func (c *fakeClient) proceed() error {
+	c.env.pass(clientName(c.id))
+	c.env.mu.Lock()
+	defer c.env.mu.Unlock()
+	if c.crashed {
+		return testbed.ErrCrashed
+	}
+	return nil
 }
 
-func (e *fakeEnv) Reset(_ context.Context, l testbed.Link) (testbed.Undo, error) {
-	return e.disturb(l, testbed.Downstream, true)
-}
-
-func (e *fakeEnv) Pause(_ context.Context, node string) (testbed.Undo, error) {
-	return e.raise(node, false)
-}
-
-func (e *fakeEnv) Kill(_ context.Context, node string, down func() error) error {
-	e.did("kill %s", node)
-	if err := down(); err != nil {
+func (c *fakeClient) Step(ctx context.Context, name string) error {
+	if err := c.proceed(); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.nodes[node].down = true
-	return nil
+	c.env.reach(c.id, name)
+	return errors.Join(c.proceed(), ctx.Err())
 }
 
-func (e *fakeEnv) Restart(_ context.Context, node string) (history.Lost, error) {
-	e.did("restart %s", node)
+// set sends a command that sets a key for an hour, and waits for the reply unless a message is
+// dropped or the node is down.
+func (c *fakeClient) set(node, key string) {
+	e, name := c.env, clientName(c.id)
+	time.Sleep(time.Millisecond)
+	if !e.pass(linkKey(name, node, testbed.Upstream)) || !e.pass(node) {
+		return
+	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	n := e.nodes[node]
-	n.down, n.keys, n.scripts = false, map[string]fakeKey{}, 0
-	return history.Lost{Durability: history.Volatile, Keys: true, Scripts: true}, nil
-}
-
-func (e *fakeEnv) StopReplication(context.Context) (testbed.Undo, error) {
-	e.did("stop replication")
-	e.mu.Lock()
-	e.snapshot = map[string]fakeKey{}
-	for k, v := range e.nodes[e.list[0]].keys {
-		e.snapshot[k] = v
+	if n := e.nodes[node]; !n.down {
+		n.commands++
+		n.keys[key] = fakeKey{value: "t", expires: time.Hour}
 	}
 	e.mu.Unlock()
-	return func(context.Context) (int, error) { e.did("resume replication"); return 0, nil }, nil
-}
-
-func (e *fakeEnv) Promote(_ context.Context, node string) error {
-	e.did("promote %s", node)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.nodes[node] = &fakeNode{keys: e.snapshot}
-	e.list = []string{node}
-	return nil
-}
-
-func (e *fakeEnv) FlushScripts(_ context.Context, node string) (int, error) {
-	e.did("flush %s", node)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	n := e.nodes[node].scripts
-	e.nodes[node].scripts = 0
-	return n, nil
-}
-
-func (e *fakeEnv) Keys(_ context.Context, node string) ([]history.KeyState, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.nodes[node].down {
-		return nil, errors.New("node is down")
-	}
-	var all []history.KeyState
-	for k, v := range e.nodes[node].keys {
-		if v.expires == 0 || v.expires > e.Now() {
-			ttl := time.Duration(-1)
-			if v.expires != 0 {
-				ttl = v.expires - e.Now()
-			}
-			all = append(all, history.KeyState{Key: k, Type: "string", TTL: ttl, Value: history.Bytes(v.value)})
-		}
-	}
-	return all, nil
-}
-
-func (e *fakeEnv) List() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.list)
+	e.pass(linkKey(name, node, testbed.Downstream))
 }

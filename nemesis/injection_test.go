@@ -4,41 +4,11 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
-
-// slow is a world in which some faults take the time slowness: injecting a client pause or a script
-// flush, and healing a node pause or a node restart.
-type slow struct{ *fakeEnv }
-
-const slowness = 300 * time.Millisecond
-
-func (s slow) Restart(ctx context.Context, node string) (history.Lost, error) {
-	time.Sleep(slowness)
-	return s.fakeEnv.Restart(ctx, node)
-}
-
-func (s slow) FlushScripts(ctx context.Context, node string) (int, error) {
-	time.Sleep(slowness)
-	return s.fakeEnv.FlushScripts(ctx, node)
-}
-
-func (s slow) PauseClient(client int) (testbed.Undo, error) {
-	time.Sleep(slowness)
-	return s.fakeEnv.PauseClient(client)
-}
-
-func (s slow) Pause(ctx context.Context, node string) (testbed.Undo, error) {
-	undo, err := s.fakeEnv.Pause(ctx, node)
-	return func(ctx context.Context) (int, error) {
-		time.Sleep(slowness)
-		return undo(ctx)
-	}, err
-}
 
 // The time that the harness needs to inject and heal a fault must not count against clients. Either no
 // client waits meanwhile, or the history records the wait, or the wait is part of a fault that
@@ -67,7 +37,8 @@ func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := c.action
 			a.ID, a.Nodes, a.Client, a.By = 1, []string{"n0"}, history.NoClient, time.Second
-			ops := slowBubble(t, Plan{a}, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+			ops := bubble(t, Plan{a}, func(ctx context.Context, e *fakeEnv) {
+				e.meddle = meddling{"restart n0": slow, "flush n0": slow, "raise c0": slow, "lift n0": slow}
 				time.Sleep(time.Second / 2)
 				began := e.Now()
 				for _, step := range []string{testbed.StepHold, testbed.StepTouch} {
@@ -90,41 +61,19 @@ func TestAClientIsHeldByASlowWorldOnRecordOnly(t *testing.T) {
 	}
 }
 
-// slowBubble does what bubble does, in a slow world.
-func slowBubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc)) []history.Op {
-	t.Helper()
-	return bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return slow{e} }, body, nil)
-}
-
-// sealing is a world in which a link is cut slowly, and the history ends during the cut.
-type sealing struct {
-	*fakeEnv
-	rec *history.Recorder
-}
-
-func (s sealing) Cut(ctx context.Context, l testbed.Link, d testbed.Direction) (testbed.Undo, error) {
-	time.Sleep(slowness)
-	if err := s.rec.End(history.Op{Process: history.Nemesis, Client: history.NoClient, F: history.FStall}, s.Now()); err != nil && !errors.Is(err, history.ErrSealed) {
-		return nil, err
-	}
-	return s.fakeEnv.Cut(ctx, l, d)
-}
-
 func TestAFaultIsHealedWhenItsStallCannotBeRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEnv(t, 1, "n0")
-		rec := history.NewRecorder(nil, e.Now)
-		p := Plan{{
-			ID: 1, Fault: "partition", Idea: "slowly cut off", Client: history.NoClient, Nodes: []string{"n0"}, Direction: testbed.Both,
-			Point: &Trigger{Clients: []int{0}, Step: testbed.StepHold}, By: time.Second, For: time.Second,
-		}}
+	p := Plan{{
+		ID: 1, Fault: "partition", Idea: "slowly cut off", Client: history.NoClient, Nodes: []string{"n0"}, Direction: testbed.Both,
+		Point: &Trigger{Clients: []int{0}, Step: testbed.StepHold}, By: time.Second, For: time.Second,
+	}}
+	_, err := play(t, p, nil, func(ctx context.Context, e *fakeEnv) {
+		e.meddle = meddling{"raise c0-n0 upstream": func(ctx context.Context) error { return errors.Join(slow(ctx), e.seal(ctx)) }}
 		go func() {
 			time.Sleep(time.Second / 2)
-			_ = e.clients[0].Step(t.Context(), testbed.StepHold)
+			_ = e.clients[0].Step(ctx, testbed.StepHold)
 		}()
-		if err := Run(t.Context(), p, sealing{e, rec}, rec); !errors.Is(err, history.ErrSealed) {
-			t.Errorf("Run = %v, want %v", err, history.ErrSealed)
-		}
-		e.clean(t)
 	})
+	if !errors.Is(err, history.ErrSealed) {
+		t.Errorf("Run = %v, want %v", err, history.ErrSealed)
+	}
 }

@@ -2,9 +2,9 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -58,48 +58,39 @@ func TestANodeIsDownForAsLongAsItStaysAway(t *testing.T) {
 		{0, 0, 0}, {0, testTTL, testTTL}, {2 * testTTL, testTTL, 2 * testTTL}, {testTTL / 2, testTTL, testTTL}, {testTTL, 0, testTTL},
 		{0, 30 * time.Second, 30 * time.Second}, // longer than a heal may last
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			e := newFakeEnv(t, 1, fiveNodes...)
-			rec := history.NewRecorder(nil, e.Now)
-			p := Plan{{
-				ID: 1, Fault: "node-restart", Idea: "restart", Client: history.NoClient, Nodes: fiveNodes[:1],
-				By: time.Second, For: test.length, Away: test.away,
-			}}
-			if err := Run(t.Context(), p, e, rec); err != nil {
-				t.Fatal(err)
+		ops, err := play(t, Plan{{
+			ID: 1, Fault: "node-restart", Idea: "restart", Client: history.NoClient, Nodes: fiveNodes[:1],
+			By: time.Second, For: test.length, Away: test.away,
+		}}, fiveNodes, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var down, up time.Duration
+		for _, op := range ops {
+			switch op.F {
+			case history.FNodeDown:
+				down = op.Time
+			case history.FNodeUp:
+				up = op.Time
 			}
-			var down, up time.Duration
-			for _, op := range rec.Ops() {
-				switch op.F {
-				case history.FNodeDown:
-					down = op.Time
-				case history.FNodeUp:
-					up = op.Time
-				}
-			}
-			if got := (up - down).Round(time.Millisecond); got != test.want {
-				t.Errorf("for %v and away %v: down for %v, want %v", test.length, test.away, got, test.want)
-			}
-		})
+		}
+		if got := (up - down).Round(time.Millisecond); got != test.want {
+			t.Errorf("for %v and away %v: down for %v, want %v", test.length, test.away, got, test.want)
+		}
 	}
 }
 
-// immortal is a world in which killed nodes stop executing commands but do not die.
-type immortal struct{ *fakeEnv }
-
-func (immortal) Kill(ctx context.Context, _ string, down func() error) error {
-	if err := down(); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
+// The node stops executing commands but does not die.
 func TestANodeThatDoesNotDieIsAwaitedForAsLongAsAHealMayLast(t *testing.T) {
 	p := Plan{{ID: 1, Fault: "node-restart", Idea: "restart", Client: history.NoClient, Nodes: []string{"n0"}, By: time.Second}}
-	ops := bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return immortal{e} }, func(context.Context, *fakeEnv, context.CancelFunc) {}, context.DeadlineExceeded)
-	if w := windows(ops)[1]; w.Time > 2*healing || w.Error == "" {
-		t.Errorf("the window closed at %v with error %q", w.Time, w.Error)
+	ops, err := play(t, p, nil, func(_ context.Context, e *fakeEnv) {
+		e.meddle = meddling{"kill n0": func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+	})
+	if w := windows(ops)[1]; w.Time > 2*healing || w.Error == "" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Run = %v, the window closed at %v with error %q", err, w.Time, w.Error)
 	}
 }
 

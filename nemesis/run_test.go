@@ -3,9 +3,9 @@ package nemesis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -23,31 +23,14 @@ func windows(ops []history.Op) map[int]history.Op {
 	return all
 }
 
-// bubble runs the plan, concurrently with body, in a fake world of two clients and one node. It
-// checks that Run returns the error want and leaves nothing behind, and returns the history.
-func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
+// bubble plays the plan concurrently with body. It checks that Run returns no error, and returns the
+// history.
+func bubble(t *testing.T, p Plan, body func(context.Context, *fakeEnv)) []history.Op {
 	t.Helper()
-	return bubbleIn(t, p, func(e *fakeEnv) testbed.Env { return e }, body, want)
-}
-
-// bubbleIn is like bubble, but the plan runs in the world that the function world makes from the
-// fake one.
-func bubbleIn(t *testing.T, p Plan, world func(*fakeEnv) testbed.Env, body func(context.Context, *fakeEnv, context.CancelFunc), want error) []history.Op {
-	t.Helper()
-	var ops []history.Op
-	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEnv(t, 2, "n0")
-		rec := history.NewRecorder(nil, e.Now)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go body(ctx, e, cancel)
-		if err := Run(ctx, p, world(e), rec); !errors.Is(err, want) {
-			t.Errorf("Run = %v, want %v", err, want)
-		}
-		e.clean(t)
-		ops = rec.Ops()
-		time.Sleep(10 * time.Second)
-	})
+	ops, err := play(t, p, nil, func(ctx context.Context, e *fakeEnv) { go body(ctx, e) })
+	if err != nil {
+		t.Errorf("Run = %v", err)
+	}
 	return ops
 }
 
@@ -55,7 +38,7 @@ func both(step string) *Trigger { return &Trigger{Clients: []int{0, 1}, Step: st
 
 func TestTriggerThatNeverComesLeavesAnEmptyWindow(t *testing.T) {
 	p := Plan{{ID: 1, Fault: "client-crash", Idea: "never", Point: both(testbed.StepHold), By: time.Second, Client: history.NoClient}}
-	ops := bubble(t, p, func(context.Context, *fakeEnv, context.CancelFunc) {}, nil)
+	ops := bubble(t, p, func(context.Context, *fakeEnv) {})
 	w, ok := windows(ops)[1]
 	if !ok || w.Window.Hits != 0 || w.Time != time.Second+lastMoment || len(ops) != 2 {
 		t.Errorf("history = %+v, want a window without hits that is closed after 1s", ops)
@@ -69,10 +52,10 @@ func TestFaultIsHealedWhenTheTrialIsGivenUp(t *testing.T) {
 		{ID: 3, Fault: "client-crash", Idea: "armed", Client: history.NoClient, Arm: both(testbed.StepRest), Point: both(testbed.StepHold), By: time.Hour},
 		{ID: 4, Fault: "partition", Idea: "until", Client: 1, Nodes: []string{"n0"}, Direction: testbed.Both, By: time.Hour, Until: both(testbed.StepHold), Limit: time.Hour},
 	}
-	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, cancel context.CancelFunc) {
+	ops := bubble(t, p, func(_ context.Context, e *fakeEnv) {
 		time.Sleep(2 * time.Second)
-		cancel()
-	}, nil)
+		e.giveUp()
+	})
 	closed := windows(ops)
 	for id := 1; id <= 4; id++ {
 		if w, ok := closed[id]; !ok || w.Time != 2*time.Second {
@@ -87,10 +70,10 @@ func TestFaultIsHealedWhenTheTrialIsGivenUp(t *testing.T) {
 func TestCrashIsRecordedBeforeItTakesEffect(t *testing.T) {
 	p := Plan{{ID: 1, Fault: "client-crash", Idea: "dies", Point: both(testbed.StepHold), By: time.Second, Client: history.NoClient}}
 	var stepped error
-	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv) {
 		time.Sleep(100 * time.Millisecond)
 		stepped = e.clients[1].Step(ctx, testbed.StepHold)
-	}, nil)
+	})
 	if !errors.Is(stepped, testbed.ErrCrashed) {
 		t.Errorf("the client's step = %v, want %v", stepped, testbed.ErrCrashed)
 	}
@@ -111,14 +94,14 @@ func TestClientIsHeldAtThePointUntilTheFaultIsInForce(t *testing.T) {
 		ID: 1, Fault: "partition", Idea: "cut", Point: both(testbed.StepHold), By: time.Second, For: time.Second,
 		Client: history.NoClient, Nodes: []string{"n0"}, Direction: testbed.Upstream,
 	}}
-	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv) {
 		time.Sleep(100 * time.Millisecond)
 		_ = e.clients[0].Step(ctx, testbed.StepHold)
 		if !e.done("raise c0-n0 upstream") {
 			t.Error("the client went on before its link was cut")
 		}
-		e.clients[0].get("n0", func(*fakeNode) {})
-	}, nil)
+		e.clients[0].set("n0", "k")
+	})
 	w := windows(ops)[1].Window
 	if w.Hits != 1 || w.Target() != "c0→n0" || w.Effect != history.Cut || w.Impact.Messages != 1 {
 		t.Errorf("window = %+v, want one message of c0 dropped", w)
@@ -137,7 +120,7 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 		ID: 1, Fault: "client-pause", Idea: "until", Point: both(testbed.StepTouch), By: time.Second,
 		Client: history.NoClient, Until: until, Limit: 5 * time.Second,
 	}}
-	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv) {
 		time.Sleep(100 * time.Millisecond)
 		go func() { _ = e.clients[0].Step(ctx, testbed.StepTouch) }()
 		time.Sleep(time.Second)
@@ -145,7 +128,7 @@ func TestUntilHoldsItsClientUntilTheFaultIsHealed(t *testing.T) {
 		if !e.done("lift c0") {
 			t.Error("the other client went on before the first was resumed")
 		}
-	}, nil)
+	})
 	w := windows(ops)[1]
 	if w.Time != 1100*time.Millisecond || w.Window.Hits != 1 || !began(w.Window.Impact.Until, 1, testbed.StepHold) {
 		t.Errorf("closed at %v with %+v, want at 1.1s, ended by c1", w.Time, w.Window)
@@ -161,7 +144,7 @@ func TestAFaultLingersOnFromUntilWhoseClientGoesOn(t *testing.T) {
 		ID: 1, Fault: "client-pause", Idea: "until", Point: both(testbed.StepTouch), By: time.Second,
 		Client: history.NoClient, Until: until, Linger: 10 * time.Millisecond, Limit: 5 * time.Second,
 	}}
-	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv) {
 		time.Sleep(100 * time.Millisecond)
 		go func() { _ = e.clients[0].Step(ctx, testbed.StepTouch) }()
 		time.Sleep(time.Second)
@@ -169,7 +152,7 @@ func TestAFaultLingersOnFromUntilWhoseClientGoesOn(t *testing.T) {
 		if e.done("lift c0") {
 			t.Error("the first client went on before the other did")
 		}
-	}, nil)
+	})
 	w := windows(ops)[1]
 	if w.Time != 1110*time.Millisecond || w.Window.Impact.For != 1010*time.Millisecond || !began(w.Window.Impact.Until, 1, testbed.StepHold) {
 		t.Errorf("closed at %v with %+v, want 10ms after c1 got there at 1.1s", w.Time, w.Window.Impact)
@@ -182,11 +165,11 @@ func TestUntilIsAwaitedBeforeTheStruckClientGoesOn(t *testing.T) {
 		ID: 1, Fault: "partition", Idea: "at once", Point: both(testbed.StepHold), By: time.Second,
 		Client: history.NoClient, Nodes: []string{"n0"}, Direction: testbed.Upstream, Until: both(testbed.StepRead), Limit: 5 * time.Second,
 	}}
-	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv) {
 		time.Sleep(100 * time.Millisecond)
 		_ = e.clients[0].Step(ctx, testbed.StepHold)
 		_ = e.clients[0].Step(ctx, testbed.StepRead)
-	}, nil)
+	})
 	if w := windows(ops)[1]; w.Time != 100*time.Millisecond || !began(w.Window.Impact.Until, 0, testbed.StepRead) {
 		t.Errorf("closed at %v with %+v, want at 100ms, ended by c0", w.Time, w.Window)
 	}
@@ -197,12 +180,12 @@ func TestArmedTriggerWaitsForItsArm(t *testing.T) {
 		ID: 1, Fault: "script-flush", Idea: "armed", Arm: both(testbed.StepRest), Point: both(testbed.StepAcquire), By: 2 * time.Second,
 		Client: history.NoClient, Nodes: []string{"n0"},
 	}}
-	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv) {
 		for _, step := range []string{testbed.StepAcquire, testbed.StepRest, testbed.StepHold, testbed.StepAcquire} {
 			time.Sleep(100 * time.Millisecond)
 			_ = e.clients[0].Step(ctx, step)
 		}
-	}, nil)
+	})
 	if w := windows(ops)[1]; w.Time != 400*time.Millisecond || w.Window.Hits != 1 {
 		t.Errorf("flushed at %v with %d hits, want at 400ms with 1", w.Time, w.Window.Hits)
 	}
@@ -210,7 +193,7 @@ func TestArmedTriggerWaitsForItsArm(t *testing.T) {
 
 func TestSkewIsInTheHistoryForAsLongAsItLasts(t *testing.T) {
 	p := Plan{{ID: 1, Fault: "client-skew", Idea: "ahead", Client: 1, Offset: time.Minute, For: time.Second, By: time.Second}}
-	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv, _ context.CancelFunc) {
+	ops := bubble(t, p, func(ctx context.Context, e *fakeEnv) {
 		for range 3 {
 			time.Sleep(300 * time.Millisecond)
 			_ = e.clients[1].Step(ctx, testbed.StepAcquire)
@@ -218,7 +201,7 @@ func TestSkewIsInTheHistoryForAsLongAsItLasts(t *testing.T) {
 				t.Errorf("the client's clock is ahead by %v, want 1m", got)
 			}
 		}
-	}, nil)
+	})
 	var clocks []time.Duration
 	for _, op := range ops {
 		if op.F == history.FClock {
@@ -246,38 +229,35 @@ func TestKeysThatAQuorumStillHasAreNotAtStakeInARestart(t *testing.T) {
 		{"others hold it", fiveNodes[1:4], 0},
 	}
 	for _, test := range tests {
-		synctest.Test(t, func(t *testing.T) {
-			e := newFakeEnv(t, 1, fiveNodes...)
+		p := Plan{{ID: 1, Fault: "node-restart", Idea: "restart", Client: history.NoClient, Nodes: []string{"n0"}, Quorum: 3, By: time.Second}}
+		ops, err := play(t, p, fiveNodes, func(_ context.Context, e *fakeEnv) {
 			for _, n := range test.holders {
 				e.nodes[n].keys["k"] = fakeKey{value: "t"}
 			}
-			rec := history.NewRecorder(nil, e.Now)
-			p := Plan{{ID: 1, Fault: "node-restart", Idea: "restart", Client: history.NoClient, Nodes: []string{"n0"}, Quorum: 3, By: time.Second}}
-			if err := Run(t.Context(), p, e, rec); err != nil {
-				t.Fatal(err)
-			}
-			if w := windows(rec.Ops())[1].Window; w.Hits != test.want {
-				t.Errorf("%s: hits = %d, want %d (%s)", test.name, w.Hits, test.want, asJSON(w.Impact))
-			}
-			var events []string
-			for _, op := range rec.Ops() {
-				if op.Window == nil {
-					events = append(events, op.F+" "+op.Node)
-				}
-			}
-			if want := []string{"node-down n0", "node-up n0"}; !slices.Equal(events, want) {
-				t.Errorf("%s: events %v, want %v", test.name, events, want)
-			}
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := windows(ops)[1].Window; w.Hits != test.want {
+			t.Errorf("%s: hits = %d, want %d (%s)", test.name, w.Hits, test.want, asJSON(w.Impact))
+		}
+		if got, want := story(ops), []string{"open n0", "node-down n0", "node-up n0", fmt.Sprintf("close %d", test.want)}; !slices.Equal(got, want) {
+			t.Errorf("%s: history %q, want %q", test.name, got, want)
+		}
 	}
 }
 
-// lame is a world in which pausing a node fails.
-type lame struct{ *fakeEnv }
-
 var errLame = errors.New("no such process")
 
-func (lame) Pause(context.Context, string) (testbed.Undo, error) { return nil, errLame }
+// lame lets a fault fail, and slow lets it take the time slowness.
+func lame(context.Context) error { return errLame }
+
+func slow(context.Context) error {
+	time.Sleep(slowness)
+	return nil
+}
+
+const slowness = 300 * time.Millisecond
 
 // bare is a world without capabilities.
 type bare struct{ testbed.Env }
@@ -291,31 +271,25 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	tests := []struct {
 		name    string
 		plan    Plan
-		env     func(*fakeEnv) testbed.Env
+		prepare func(context.Context, *fakeEnv)
 		want    error // nil = any error
 		windows int
 	}{
-		{"a capability is missing", Plan{pause}, func(e *fakeEnv) testbed.Env { return bare{e} }, ErrNotSupported, 0},
-		{"the testbed fails, which ends the rest", Plan{pause, later}, func(e *fakeEnv) testbed.Env { return lame{e} }, errLame, 2},
+		{"a capability is missing", Plan{pause}, func(_ context.Context, e *fakeEnv) { e.world = bare{e} }, ErrNotSupported, 0},
+		{"the testbed fails, which ends the rest", Plan{pause, later}, func(_ context.Context, e *fakeEnv) {
+			e.meddle = meddling{"raise n0": lame}
+		}, errLame, 2},
 		{"two actions of one number", Plan{pause, twice}, nil, nil, 0},
 		{"an action that waits for none", Plan{orphan}, nil, nil, 0},
 		{"an unknown fault", Plan{odd}, nil, nil, 0},
 	}
 	for _, test := range tests {
-		synctest.Test(t, func(t *testing.T) {
-			e := newFakeEnv(t, 1, "n0")
-			var env testbed.Env = e
-			if test.env != nil {
-				env = test.env(e)
-			}
-			rec := history.NewRecorder(nil, e.Now)
-			err := Run(t.Context(), test.plan, env, rec)
-			if err == nil || test.want != nil && !errors.Is(err, test.want) {
-				t.Errorf("%s: Run = %v, want %v", test.name, err, test.want)
-			}
-			if got := len(windows(rec.Ops())); got != test.windows || e.Now() > time.Second {
-				t.Errorf("%s: %d windows by %v, want %d at once", test.name, got, e.Now(), test.windows)
-			}
-		})
+		ops, err := play(t, test.plan, nil, test.prepare)
+		if err == nil || test.want != nil && !errors.Is(err, test.want) {
+			t.Errorf("%s: Run = %v, want %v", test.name, err, test.want)
+		}
+		if got := len(windows(ops)); got != test.windows || got > 0 && ops[len(ops)-1].Time > time.Second {
+			t.Errorf("%s: %d windows in %v, want %d at once", test.name, got, ops, test.windows)
+		}
 	}
 }

@@ -1,8 +1,8 @@
 package nemesis
 
 import (
+	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -19,33 +19,31 @@ func TestAMigrationIsProvedByTheKeysThatMoved(t *testing.T) {
 		"no lock":             {false, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := newFakeEnv(t, 1, "n0", "n1")
+			p := Plan{{ID: 1, Fault: "slot-migration", Nodes: []string{"n0", "n1"}, Client: history.NoClient, By: time.Second, For: time.Second}}
+			ops, err := play(t, p, p[0].Nodes, func(_ context.Context, e *fakeEnv) {
 				if c.held {
 					e.nodes["n0"].keys["lock-0"] = fakeKey{value: "t1"}
 				}
-				rec := history.NewRecorder(nil, e.Now)
-				p := Plan{{ID: 1, Fault: "slot-migration", Nodes: []string{"n0", "n1"}, Client: history.NoClient, By: time.Second, For: time.Second}}
-				if err := Run(t.Context(), p, e, rec); err != nil {
-					t.Fatal(err)
-				}
-				if got := Hits(rec.Ops()); got != c.hits {
-					t.Errorf("hits = %d, want %d", got, c.hits)
-				}
-				events := 0
-				for _, op := range rec.Ops() {
-					if op.F != history.FMigrate {
-						continue
-					}
-					events++
-					if op.From != "n0" || op.Node != "n1" || len(op.Keys) != 1 || op.Keys[0].Key != "lock-0" {
-						t.Errorf("got %+v, want lock-0 from n0 to n1", op)
-					}
-				}
-				if events != c.events {
-					t.Errorf("%d migrations recorded, want %d", events, c.events)
-				}
 			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Hits(ops); got != c.hits {
+				t.Errorf("hits = %d, want %d", got, c.hits)
+			}
+			events := 0
+			for _, op := range ops {
+				if op.F != history.FMigrate {
+					continue
+				}
+				events++
+				if op.From != "n0" || op.Node != "n1" || len(op.Keys) != 1 || op.Keys[0].Key != "lock-0" {
+					t.Errorf("got %+v, want lock-0 from n0 to n1", op)
+				}
+			}
+			if events != c.events {
+				t.Errorf("%d migrations recorded, want %d", events, c.events)
+			}
 		})
 	}
 }

@@ -4,58 +4,36 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed"
 )
 
-// returning is a world whose restarted nodes have the keys that the field with holds. Reading keys
-// takes a while, in which the nodes serve clients.
-type returning struct {
-	*fakeEnv
-	with map[string]fakeKey
-}
-
-func (r returning) Restart(ctx context.Context, node string) (history.Lost, error) {
-	lost, err := r.fakeEnv.Restart(ctx, node)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.nodes[node].keys = r.with
-	return lost, err
-}
-
-func (r returning) Keys(ctx context.Context, node string) ([]history.KeyState, error) {
-	time.Sleep(slowness)
-	return r.fakeEnv.Keys(ctx, node)
-}
-
-// closes carries out one action and returns how its window closed. The world's node has the given
-// keys, and the history grants the given tokens.
-func closes(t *testing.T, a Action, keys map[string]fakeKey, granted []string, world func(*fakeEnv) testbed.Env) (w history.Window) {
+// closes carries out one action, prepared by world, and returns how its window closed. Keys are read
+// slowly. The world's node has the given keys, and the history grants the given tokens.
+func closes(t *testing.T, a Action, keys map[string]fakeKey, granted []string, world func(context.Context, *fakeEnv)) history.Window {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		e := newFakeEnv(t, 1, "n0")
+	a.ID, a.Client, a.By = 1, history.NoClient, time.Second
+	ops, err := play(t, Plan{a}, nil, func(ctx context.Context, e *fakeEnv) {
 		e.nodes["n0"].keys = keys
-		rec := history.NewRecorder(nil, e.Now)
+		e.meddle = meddling{"keys n0": slow, "keys n1": slow}
 		for _, token := range granted {
 			op := history.Op{F: history.FAcquire}
-			if _, err := rec.Invoke(op); err != nil {
+			if _, err := e.rec.Invoke(op); err != nil {
 				t.Fatal(err)
 			}
 			op.Type, op.Lease = history.OK, &history.Lease{Token: token}
-			if _, err := rec.Complete(op); err != nil {
+			if _, err := e.rec.Complete(op); err != nil {
 				t.Fatal(err)
 			}
 		}
-		a.ID, a.Client, a.By = 1, history.NoClient, time.Second
-		if err := Run(t.Context(), Plan{a}, world(e), rec); err != nil {
-			t.Fatal(err)
-		}
-		w = *windows(rec.Ops())[1].Window
+		world(ctx, e)
 	})
-	return w
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *windows(ops)[1].Window
 }
 
 // fated returns the fate f of the key "k" on the node, as the only one expected.
@@ -87,12 +65,7 @@ func TestARestartHasHitWhatOutlivedItOnly(t *testing.T) {
 		"a field that has another":        {nil, map[string]fakeKey{"k": {"t1=10", long}}, []string{"1"}, 0, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.had == nil {
-				c.had = map[string]fakeKey{}
-			}
-			w := closes(t, Action{Fault: "node-restart", Nodes: []string{"n0"}, Away: c.away, For: brief}, c.had, c.granted, func(e *fakeEnv) testbed.Env {
-				return returning{e, c.has}
-			})
+			w := closes(t, Action{Fault: "node-restart", Nodes: []string{"n0"}, Away: c.away, For: brief}, c.had, c.granted, func(_ context.Context, e *fakeEnv) { e.kept = c.has })
 			if w.Hits != c.hits || !slices.Equal(w.Impact.Keys, c.fates) {
 				t.Errorf("got %d hits, %v; want %d, %v", w.Hits, w.Impact.Keys, c.hits, c.fates)
 			}
@@ -111,15 +84,14 @@ func TestAFailoverHasHitWhatOutlivedItOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Action{Fault: "failover", Nodes: []string{"n1"}, Until: &Trigger{Clients: []int{0}, Step: testbed.StepHold}, Limit: time.Second}
-			w := closes(t, a, map[string]fakeKey{}, nil, func(e *fakeEnv) testbed.Env {
+			w := closes(t, a, map[string]fakeKey{}, nil, func(ctx context.Context, e *fakeEnv) {
 				go func() {
 					time.Sleep(time.Millisecond) // by then replication is held back
 					e.mu.Lock()
 					e.nodes["n0"].keys["k"] = fakeKey{"t", c.expires}
 					e.mu.Unlock()
-					_ = e.clients[0].Step(e.t.Context(), testbed.StepHold)
+					_ = e.clients[0].Step(ctx, testbed.StepHold)
 				}()
-				return returning{e, nil}
 			})
 			if w.Hits != c.hits || !slices.Equal(w.Impact.Keys, c.fates) {
 				t.Errorf("got %d hits, %v; want %d, %v", w.Hits, w.Impact.Keys, c.hits, c.fates)

@@ -1,9 +1,9 @@
 package nemesis
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/lockstorm/lockstorm/history"
@@ -23,7 +23,7 @@ func asJSON(v any) string {
 // times.
 type told struct {
 	act    Action
-	nodes  []string // the world's nodes
+	nodes  []string // the world's nodes; nil = n0
 	window history.Window
 }
 
@@ -98,37 +98,38 @@ var toldBy = map[string]told{
 	}},
 }
 
+// work goes through the steps of one that holds a lock from 100 ms on.
+func (c *fakeClient) work(ctx context.Context) {
+	time.Sleep(100 * time.Millisecond)
+	for _, step := range []string{testbed.StepHold, testbed.StepRead, testbed.StepAcquire, testbed.StepTouch} {
+		if c.Step(ctx, step) != nil {
+			return
+		}
+		if done, err := c.Work(ctx); err != nil {
+			return
+		} else if done != nil {
+			<-done
+		}
+		if step == testbed.StepRead {
+			c.set("n0", "late")
+		}
+	}
+}
+
 // strikeHolder carries out the action when c0 holds a lock. It returns the action's window as
 // opened and as closed.
 func strikeHolder(t *testing.T, a Action, nodes []string) (opened, closed history.Window) {
 	t.Helper()
-	e := newFakeEnv(t, 3, nodes...)
-	e.nodes["n0"].keys["k"] = fakeKey{value: "t", expires: time.Hour}
 	a.ID, a.Client, a.By = 1, history.NoClient, time.Second
 	a.Point = &Trigger{Clients: []int{0}, Step: testbed.StepHold}
-	go func() {
-		time.Sleep(100 * time.Millisecond)
-		c := e.clients[0]
-		for _, step := range []string{testbed.StepHold, testbed.StepRead, testbed.StepAcquire, testbed.StepTouch} {
-			if c.Step(t.Context(), step) != nil {
-				return
-			}
-			if done, err := c.Work(t.Context()); err != nil {
-				return
-			} else if done != nil {
-				<-done
-			}
-			if step == testbed.StepRead {
-				c.get("n0", func(n *fakeNode) { n.keys["late"] = fakeKey{value: "t", expires: time.Hour} })
-			}
-		}
-	}()
-	rec := history.NewRecorder(nil, e.Now)
-	if err := Run(t.Context(), Plan{a}, e, rec); err != nil {
+	ops, err := play(t, Plan{a}, nodes, func(ctx context.Context, e *fakeEnv) {
+		e.nodes["n0"].keys["k"] = fakeKey{value: "t", expires: time.Hour}
+		go e.clients[0].work(ctx)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Minute) // so that messages on their way arrive
-	for _, op := range rec.Ops() {
+	for _, op := range ops {
 		if op.Window != nil && op.Type == history.Invoke {
 			opened = *op.Window
 		} else if op.Window != nil {
@@ -145,28 +146,24 @@ func TestAWindowTellsWhomAFaultStruckAndWhatItHit(t *testing.T) {
 			t.Errorf("%s: nothing says what its window tells", f.Name)
 			continue
 		}
-		synctest.Test(t, func(t *testing.T) {
-			nodes := want.nodes
-			if nodes == nil {
-				nodes = []string{"n0"}
-			}
+		t.Run(f.Name, func(t *testing.T) {
 			want.act.Fault = f.Name
-			opened, got := strikeHolder(t, want.act, nodes)
+			opened, got := strikeHolder(t, want.act, want.nodes)
 			if opened.Impact != nil || opened.Hits != 0 || opened.Target() != got.Target() || opened.Effect != got.Effect {
-				t.Errorf("%s: opened as %s, closed as %s", f.Name, asJSON(opened), asJSON(got))
+				t.Errorf("opened as %s, closed as %s", asJSON(opened), asJSON(got))
 			}
 			if at := (history.Moment{Time: 100 * time.Millisecond, Step: testbed.StepHold}); got.Impact.At != at {
-				t.Errorf("%s: struck at %+v, want %+v", f.Name, got.Impact.At, at)
+				t.Errorf("struck at %+v, want %+v", got.Impact.At, at)
 			}
 			if p := got.Planned; p == nil || p.For != want.act.For || p.Point == nil || p.Point.Step != testbed.StepHold {
-				t.Errorf("%s: planned %s", f.Name, asJSON(p))
+				t.Errorf("planned %s", asJSON(p))
 			}
 			if lasts := want.act.For > 0; lasts && (got.Impact.From != 100*time.Millisecond || got.Impact.For < want.act.For) {
-				t.Errorf("%s: from %v for %v, want for %v", f.Name, got.Impact.From, got.Impact.For, want.act.For)
+				t.Errorf("from %v for %v, want for %v", got.Impact.From, got.Impact.For, want.act.For)
 			}
 			want.window.Fault, want.window.ID = f.Name, 1
 			if got, want := asJSON(timeless(got)), asJSON(want.window); got != want {
-				t.Errorf("%s: got %s, want %s", f.Name, got, want)
+				t.Errorf("got %s, want %s", got, want)
 			}
 		})
 	}
@@ -200,10 +197,8 @@ func TestAPlaceNamesTheCommand(t *testing.T) {
 }
 
 func TestAFaultWhoseTriggerDoesNotComeHasNoImpact(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, closed := strikeHolder(t, Action{Fault: "partition", Arm: &Trigger{Clients: []int{2}, Step: testbed.StepRest}, Nodes: []string{"n0"}}, []string{"n0"})
-		if closed.Impact != nil || closed.Hits != 0 {
-			t.Errorf("got %s, want no impact", asJSON(closed))
-		}
-	})
+	_, closed := strikeHolder(t, Action{Fault: "partition", Arm: &Trigger{Clients: []int{2}, Step: testbed.StepRest}, Nodes: []string{"n0"}}, nil)
+	if closed.Impact != nil || closed.Hits != 0 {
+		t.Errorf("got %s, want no impact", asJSON(closed))
+	}
 }
