@@ -76,9 +76,9 @@ type driver struct {
 	thaw chan struct{}
 }
 
-// clockPage is the memory that the driver shares with the child: its monotonic clock, and the lead
-// of its wall clock over the trial's, in nanoseconds.
-type clockPage struct{ monotonic, wall int64 }
+// clockPage is the memory that the driver shares with the child: its monotonic clock and its wall clock, in
+// nanoseconds, and whether a process that the child started waits or connects, which the library uses.
+type clockPage struct{ monotonic, wall, _ int64 }
 
 // wire is a connection of the child to a node. The driver's mu guards it.
 type wire struct {

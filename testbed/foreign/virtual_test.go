@@ -84,7 +84,8 @@ func clash(argv []string) func(context.Context, testbed.Env) error {
 }
 
 func TestTheSameTrialOfAnotherLanguageIsTheSameTwice(t *testing.T) {
-	for _, mode := range []string{"", "thread"} { // the second connects in a thread of its own
+	// The second connects in a thread of its own; the third starts another program while it is connected.
+	for _, mode := range []string{"", "thread", "helper"} {
 		argv := command(t, mode)
 		first, err := simulate(t, 2, clash(argv))
 		if err != nil {
@@ -102,16 +103,19 @@ func TestTheSameTrialOfAnotherLanguageIsTheSameTwice(t *testing.T) {
 
 func TestWhatAClientDoesWrongIsSaidInOneLine(t *testing.T) {
 	for mode, want := range map[string]string{
-		"early": "before it was ready: expected ready first",
-		"prose": "one JSON object a line",
-		"exit":  "exit status 3",
-		"flood": "a line of more than",
-		"mute":  "not ready after 20s",
-		"stuck": "not ready after 20s",
-		"past":  "use --testbed process",
-		"fork":  "a process that the client has forked waits, or connects to a node",
-		"timer": "a timer of the system (alarm, setitimer) is set",
-		"exec":  "use --testbed process",
+		"early":   "before it was ready: expected ready first",
+		"prose":   "one JSON object a line",
+		"exit":    "exit status 3",
+		"flood":   "a line of more than",
+		"mute":    "not ready after 20s",
+		"stuck":   "not ready after 20s",
+		"past":    "use --testbed process",
+		"fork":    "a process that the client has started waits, or connects to a node",
+		"spawn":   "a process that the client has started waits, or connects to a node",
+		"timer":   "a timer of the system (alarm, setitimer and the like) is set",
+		"timerfd": "a timer of the system (alarm, setitimer and the like) is set",
+		"c11":     "a thread of C11 (thrd_create) is started",
+		"exec":    "use --testbed process",
 	} {
 		_, err := simulate(t, 1, func(_ context.Context, env testbed.Env) error {
 			_, _, err := foreign.Start(env.Client(0).Locks(), command(t, mode))
@@ -120,7 +124,7 @@ func TestWhatAClientDoesWrongIsSaidInOneLine(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: got %v, want %q", mode, err, want)
 		}
-		if mode != "past" && mode != "fork" && mode != "timer" && err != nil && !strings.Contains(err.Error(), "on stderr") {
+		if mode != "past" && err != nil && !strings.Contains(err.Error(), "on stderr") {
 			t.Errorf("%s: got %v, want the end of the client's standard error", mode, err)
 		}
 	}

@@ -199,10 +199,18 @@ static struct thread *thread(pthread_t id) {
 		t = t->next;
 	return t;
 }
-int pthread_join(pthread_t id, void **value) {
-	for (struct thread *t; (t = thread(id)) && t != me;)
-		park(t, NULL, 0, -1, 0);
+static int join(pthread_t id, void **value, int64_t until) {
+	for (struct thread *t; (t = thread(id)) && t != me; park(t, NULL, 0, until, 0))
+		if (over(until))
+			return ETIMEDOUT;
 	return NEXT(pthread_join)(id, value);
+}
+int pthread_join(pthread_t id, void **value) { return join(id, value, -1); }
+int pthread_timedjoin_np(pthread_t id, void **value, const struct timespec *t) {
+	return virtual() ? join(id, value, at(CLOCK_REALTIME, t)) : NEXT(pthread_timedjoin_np)(id, value, t);
+}
+int pthread_clockjoin_np(pthread_t id, void **value, clockid_t c, const struct timespec *t) {
+	return virtual() ? join(id, value, at(c, t)) : NEXT(pthread_clockjoin_np)(id, value, c, t);
 }
 int pthread_kill(pthread_t id, int s) {
 	struct thread *t = s ? thread(id) : NULL;
@@ -210,6 +218,14 @@ int pthread_kill(pthread_t id, int s) {
 		return NEXT(pthread_kill)(id, s);
 	t->signal = s;
 	return 0;
+}
+int thrd_create(thrd_t *id, thrd_start_t run, void *arg) {
+	if (ctl >= 0)
+		give_up("a thread of C11 (thrd_create) is started: virtual time cannot carry that\n");
+	return NEXT(thrd_create)(id, run, arg);
+}
+int thrd_sleep(const struct timespec *t, struct timespec *left) {
+	return nanosleep(t, left) == 0 ? 0 : errno == EINTR ? -1 : -2;
 }
 pid_t gettid(void) { return virtual() ? 1000 + me->number : real(SYS_gettid); }
 
@@ -223,15 +239,19 @@ pid_t gettid(void) { return virtual() ? 1000 + me->number : real(SYS_gettid); }
 			park(l, NULL, 0, -1, 0); \
 		return e; \
 	}
-#define TIMED(take, attempt, type) \
+static int timed(int (*attempt)(void *), void *l, int64_t until) {
+	int e;
+	for (; (e = attempt(l)) == EBUSY; park(l, NULL, 0, until, 0))
+		if (over(until))
+			return ETIMEDOUT;
+	return e;
+}
+#define TIMED(take, take_by, attempt, type) \
 	int take(type *restrict l, const struct timespec *restrict t) { \
-		if (!virtual()) \
-			return NEXT(take)(l, t); \
-		int e; \
-		for (int64_t until = at(CLOCK_REALTIME, t); (e = NEXT(attempt)(l)) == EBUSY; park(l, NULL, 0, until, 0)) \
-			if (over(until)) \
-				return ETIMEDOUT; \
-		return e; \
+		return virtual() ? timed((int (*)(void *))NEXT(attempt), l, at(CLOCK_REALTIME, t)) : NEXT(take)(l, t); \
+	} \
+	int take_by(type *restrict l, clockid_t c, const struct timespec *restrict t) { \
+		return virtual() ? timed((int (*)(void *))NEXT(attempt), l, at(c, t)) : NEXT(take_by)(l, c, t); \
 	}
 #define UNLOCK(give, type, n) \
 	int give(type *l) { \
@@ -241,11 +261,29 @@ pid_t gettid(void) { return virtual() ? 1000 + me->number : real(SYS_gettid); }
 		return e; \
 	}
 LOCK(pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_t)
-TIMED(pthread_mutex_timedlock, pthread_mutex_trylock, pthread_mutex_t)
+TIMED(pthread_mutex_timedlock, pthread_mutex_clocklock, pthread_mutex_trylock, pthread_mutex_t)
 UNLOCK(pthread_mutex_unlock, pthread_mutex_t, 1)
 LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t)
 LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t)
+TIMED(pthread_rwlock_timedrdlock, pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t)
+TIMED(pthread_rwlock_timedwrlock, pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, pthread_rwlock_t)
 UNLOCK(pthread_rwlock_unlock, pthread_rwlock_t, INT_MAX)
+
+int pthread_barrier_wait(pthread_barrier_t *b) {
+	if (!virtual())
+		return NEXT(pthread_barrier_wait)(b);
+	unsigned here = 1, all_of_them = ((unsigned *)b)[2]; /* as glibc keeps it since 2.25 */
+	for (struct thread *t = all; t; t = t->next)
+		here += t->on == b && !t->woken;
+	if (here >= all_of_them) {
+		wake(b, INT_MAX);
+		return PTHREAD_BARRIER_SERIAL_THREAD;
+	}
+	do
+		park(b, NULL, 0, -1, 0);
+	while (!me->woken);
+	return 0;
+}
 
 UNLOCK(sem_post, sem_t, 1)
 static int take(sem_t *s, int64_t until) {

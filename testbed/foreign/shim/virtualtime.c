@@ -3,8 +3,9 @@
  * connection to a node and each byte sent to a node or to standard output. The next descriptor is
  * memory with the clocks. Between two waits no virtual time passes. Bytes that nodes sent come over a
  * Unix socket that takes the place of the program's. Of several threads one runs at a time (threads.c).
- * Children of the program, and threads that it starts without pthread_create, are not in virtual time: if a child
- * waits or connects to a node, or a timer of the system is to interrupt the program, the program is given up. */
+ * Processes that the program starts, and threads that it starts without pthread_create, are not in virtual time: if
+ * such a process waits or connects to a node, or a timer of the system is to interrupt the program, the program is
+ * given up. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -28,7 +30,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,10 +46,9 @@
 #define NOT_CARRIED 70 /* exit code: the program does what virtual time cannot carry */
 
 static int ctl = -1; /* -1 = real time */
-static const volatile int64_t *clocks; /* monotonic, wall */
+static volatile int64_t *clocks; /* monotonic, wall, and whether a process that the program started waits or connects */
 static uint64_t seed;
-static int forks; /* this process is a child of the program */
-static volatile int *strayed; /* shared with children: one of them waits or connects */
+static int forks; /* this process was started by the program */
 static char nodes[DESCRIPTORS]; /* by descriptor: the node that it is connected to, from 1 */
 static char dials[DESCRIPTORS]; /* by descriptor: the node that it is being connected to, from 1 */
 static int refusals[DESCRIPTORS]; /* by descriptor: the error of its connect, for getsockopt */
@@ -91,8 +94,8 @@ static void exchange(int out, void *p, size_t n) {
 	}
 }
 static void request(char kind, int fd, int64_t arg, const void *p, size_t n) {
-	if (strayed && *strayed)
-		give_up("a process that the client has forked waits, or connects to a node: virtual time cannot carry that\n");
+	if (clocks[2])
+		give_up("a process that the client has started waits, or connects to a node: virtual time cannot carry that\n");
 	int64_t head[4] = {kind, fd, arg, n};
 	exchange(1, head, sizeof head);
 	exchange(1, (void *)p, n);
@@ -121,12 +124,12 @@ static void forked(void) {
 	forks = 1;
 }
 static void stray(void) {
-	if (forks && strayed)
-		*strayed = 1;
+	if (forks && clocks)
+		clocks[2] = 1;
 }
 static void no_timer(int set) {
 	if (ctl >= 0 && set)
-		give_up("a timer of the system (alarm, setitimer) is set: virtual time cannot carry that\n");
+		give_up("a timer of the system (alarm, setitimer and the like) is set: virtual time cannot carry that\n");
 }
 unsigned alarm(unsigned s) {
 	no_timer(s > 0);
@@ -137,25 +140,48 @@ int setitimer(__itimer_which_t which, const struct itimerval *restrict new, stru
 	no_timer(which == ITIMER_REAL && new && (new->it_value.tv_sec || new->it_value.tv_usec));
 	return real(SYS_setitimer, which, new, old);
 }
+int timer_create(clockid_t c, struct sigevent *restrict e, timer_t *restrict id) {
+	no_timer(!e || e->sigev_notify != SIGEV_SIGNAL || e->sigev_signo != SIGVTALRM); /* Ruby wakes its threads by that one */
+	int (*next)(clockid_t, struct sigevent *, timer_t *) = dlsym(RTLD_NEXT, "timer_create");
+	return next(c, e, id);
+}
+int timerfd_settime(int fd, int flags, const struct itimerspec *new, struct itimerspec *old) {
+	no_timer(new && (new->it_value.tv_sec || new->it_value.tv_nsec));
+	return real(SYS_timerfd_settime, fd, flags, new, old);
+}
 
+static void *shared(int fd) {
+	void *page = mmap(NULL, 24, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return page == MAP_FAILED ? NULL : page;
+}
+/* Programs that this one starts load the library too, in real time. This path leads them to the clocks' page. */
+static void leave_path(void) {
+	char number[12], path[40];
+	int n = snprintf(number, sizeof number, "%d", (int)real(SYS_getpid)), fd = fcntl(ctl + 1, F_DUPFD_CLOEXEC, DESCRIPTORS - 100);
+	snprintf(path, sizeof path, "%.*s/proc/%s/fd/%d", 11 - n, "///////////", number, fd); /* equally long in each run */
+	setenv("LOCKSTORM_VIRTUAL_TIME", path, 1);
+}
+static void begin_apart(const char *path) {
+	forks = 1;
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	clocks = fd < 0 ? NULL : shared(fd);
+	real(SYS_close, fd);
+}
 __attribute__((constructor)) static void start(int argc, char **argv, char **env) {
 	char *c = getenv("LOCKSTORM_VIRTUAL_TIME"), *s = getenv("LOCKSTORM_SEED");
-	if (c == NULL || s == NULL)
+	if (c != NULL && *c == '/')
+		begin_apart(c);
+	if (c == NULL || *c == '/' || s == NULL)
 		return;
 	int old = personality(0xffffffff);
 	if (old != -1 && !(old & ADDR_NO_RANDOMIZE) && personality(old | ADDR_NO_RANDOMIZE) != -1)
 		real(SYS_execve, "/proc/self/exe", argv, env); /* addresses must repeat too; go on if that fails */
 	ctl = atoi(c);
 	seed = strtoull(s, NULL, 10) * 2 + 1;
-	void *page = mmap(NULL, 16, PROT_READ, MAP_SHARED, ctl + 1, 0);
-	if (page == MAP_FAILED)
+	clocks = shared(ctl + 1);
+	if (!clocks)
 		give_up("virtual time: no clock\n");
-	clocks = page;
-	void *shared = mmap(NULL, sizeof *strayed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared != MAP_FAILED)
-		strayed = shared;
-	unsetenv("LD_PRELOAD");
-	unsetenv("LOCKSTORM_VIRTUAL_TIME");
+	leave_path();
 	fcntl(ctl, F_SETFD, FD_CLOEXEC);
 	close(ctl + 1);
 	pthread_atfork(NULL, NULL, forked);

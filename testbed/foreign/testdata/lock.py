@@ -1,5 +1,5 @@
 # A lock by SET NX PX on a plain socket; and, by the first argument, clients that break the protocol.
-import json, os, signal, socket, subprocess, sys, threading, time
+import ctypes, json, os, signal, socket, subprocess, sys, threading, time
 
 mode = sys.argv[1] if len(sys.argv) > 1 else ""
 host, port = os.environ["LOCKSTORM_ADDRS"].split(",")[0].split(":")
@@ -69,6 +69,12 @@ if mode == "fork":  # its child connects, in real time
     os.waitpid(child, 0)
 if mode == "timer":
     signal.setitimer(signal.ITIMER_REAL, 1)
+if mode == "timerfd":
+    ctypes.CDLL(None).timerfd_settime(-1, 0, (ctypes.c_long * 4)(0, 0, 1, 0), None)
+if mode == "c11":
+    ctypes.CDLL(None).thrd_create(None, None, None)
+if mode == "spawn":  # another program, which waits in real time
+    subprocess.run(["/bin/sleep", "0.01"])
 if mode == "stuck":
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     threading.Event().wait()
@@ -79,6 +85,8 @@ if mode == "past":
     time.sleep(3600)
 held = {}
 command("PING")
+if mode == "helper":  # another program, which does not wait
+    subprocess.run(["/bin/true"])
 answer({"ready": True})
 for q in map(json.loads, sys.stdin):
     if mode == "stranger":

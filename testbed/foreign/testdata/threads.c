@@ -15,6 +15,7 @@
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER, steady;
 static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
 static pthread_key_t key;
 static sem_t s;
 static int word, ends[2], destroyed;
@@ -47,6 +48,7 @@ static void *later(void *p) { /* after 100 ms, do what is awaited */
 		word = 1;
 		syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 		break;
+	case 'b': pthread_barrier_wait(&barrier); break;
 	case 'p': rest(write(ends[1], "x", 1) - 1); break;
 	}
 	return p;
@@ -90,6 +92,7 @@ int main(void) {
 	pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
 	pthread_cond_init(&steady, &a);
 	pthread_key_create(&key, destroy);
+	pthread_barrier_init(&barrier, NULL, 2);
 	sem_init(&s, 0, 0);
 	signal(SIGUSR1, catch);
 	if (pipe(ends))
@@ -101,14 +104,23 @@ int main(void) {
 	BESIDE(later, "s", WAITS(100, 0, sem_wait(&s)));
 	WAITS(50, ETIMEDOUT, sem_timedwait(&s, in(CLOCK_REALTIME, 50)) == 0 ? 0 : errno);
 	BESIDE(later, "s", WAITS(100, 0, sem_clockwait(&s, CLOCK_MONOTONIC, in(CLOCK_MONOTONIC, 500))));
-	BESIDE(holds, "", WAITS(50, ETIMEDOUT, pthread_mutex_timedlock(&m, in(CLOCK_REALTIME, 50))); WAITS(50, 0, pthread_mutex_lock(&m)));
+	BESIDE(holds, "", {
+		WAITS(30, ETIMEDOUT, pthread_mutex_timedlock(&m, in(CLOCK_REALTIME, 30)));
+		WAITS(30, ETIMEDOUT, pthread_mutex_clocklock(&m, CLOCK_MONOTONIC, in(CLOCK_MONOTONIC, 30)));
+		WAITS(40, 0, pthread_mutex_lock(&m));
+	});
 	BESIDE(later, "c", WAITS(100, 0, pthread_cond_wait(&c, &m)));
 	WAITS(50, ETIMEDOUT, pthread_cond_timedwait(&c, &m, in(CLOCK_REALTIME, 50)));
 	WAITS(50, ETIMEDOUT, pthread_cond_timedwait(&steady, &m, in(CLOCK_MONOTONIC, 50)));
 	BESIDE(later, "c", WAITS(100, 0, pthread_cond_timedwait(&steady, &m, in(CLOCK_MONOTONIC, 500))));
 	WAITS(50, ETIMEDOUT, pthread_cond_clockwait(&c, &m, CLOCK_MONOTONIC, in(CLOCK_MONOTONIC, 50)));
 	pthread_mutex_unlock(&m);
-	BESIDE(holds, "", WAITS(0, 0, pthread_rwlock_rdlock(&rw) || pthread_rwlock_unlock(&rw)); WAITS(100, 0, pthread_rwlock_wrlock(&rw)));
+	BESIDE(holds, "", {
+		WAITS(0, 0, pthread_rwlock_rdlock(&rw) || pthread_rwlock_unlock(&rw));
+		WAITS(30, ETIMEDOUT, pthread_rwlock_timedwrlock(&rw, in(CLOCK_REALTIME, 30)));
+		WAITS(30, ETIMEDOUT, pthread_rwlock_clockwrlock(&rw, CLOCK_MONOTONIC, in(CLOCK_MONOTONIC, 30)));
+		WAITS(40, 0, pthread_rwlock_wrlock(&rw));
+	});
 	pthread_rwlock_unlock(&rw);
 	WAITS(0, EAGAIN, syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 7, NULL, NULL, 0) == 0 ? 0 : errno);
 	WAITS(50, ETIMEDOUT, syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &brief, NULL, 0) == 0 ? 0 : errno);
@@ -116,9 +128,14 @@ int main(void) {
 	BESIDE(later, "p", WAITS(100, 1, poll(&f, 1, 500)));
 	WAITS(0, 1, read(ends[0], &b, 1));
 	BESIDE(later, "p", WAITS(100, 1, read(ends[0], &b, 1)));
-	BESIDE(later, "", rest(100));
+	BESIDE(later, "b", WAITS(100, 0, pthread_barrier_wait(&barrier)));
+	BESIDE(later, "", {
+		WAITS(30, ETIMEDOUT, pthread_timedjoin_np(t, NULL, in(CLOCK_REALTIME, 30)));
+		WAITS(30, ETIMEDOUT, pthread_clockjoin_np(t, NULL, CLOCK_MONOTONIC, in(CLOCK_MONOTONIC, 30)));
+		rest(40);
+	});
 	BESIDE(sleeps, "", { rest(500); pthread_kill(t, SIGUSR1); });
 	WAITS(0, SIGUSR1, caught);
-	WAITS(0, 8, destroyed);
+	WAITS(0, 9, destroyed);
 	return write(1, "{\"ready\":true}\n", 15) < 0 || read(0, &b, 1) > 0;
 }
