@@ -218,10 +218,20 @@ func (t *teller) clue(x facts.Event) *clue {
 // readFirst reports whether the sender of a command had read a key on that node before, in the same
 // operation.
 func (t *teller) readFirst(c history.Command) bool {
-	return slices.ContainsFunc(t.Commands, func(o history.Command) bool {
-		return c.Op >= 0 && o.Op == c.Op && o.Client == c.Client && o.Node == c.Node && o.Sent < c.Sent && len(o.Args) > 0 &&
-			slices.Contains([]string{"GET", "HGET"}, strings.ToUpper(string(o.Args[0])))
-	})
+	_, looked := t.lookedBefore(c)
+	return looked
+}
+
+// lookedBefore returns the last command by which the sender of a command had read a key on that node, in the same
+// operation; false if it had read none.
+func (t *teller) lookedBefore(c history.Command) (look history.Command, looked bool) {
+	for _, o := range t.Commands {
+		if c.Op >= 0 && o.Op == c.Op && o.Client == c.Client && o.Node == c.Node && o.Sent < c.Sent && len(o.Args) > 0 &&
+			slices.Contains([]string{"GET", "HGET"}, strings.ToUpper(string(o.Args[0]))) {
+			look, looked = o, true
+		}
+	}
+	return look, looked
 }
 
 // blindly says that a removal did not check the key's owner, or that it did so by a separate command;

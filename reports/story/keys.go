@@ -15,10 +15,17 @@ import (
 )
 
 // keySteps returns steps for the events of keys that belong to the story (concerns), and for the
-// keys of a blockage (leftSteps). Equal events on several nodes or at several times become one step.
+// keys of a blockage (leftSteps). Equal events on several nodes or at several times become one step. No step tells what
+// became of a key before one tells who had set it.
 func (t *teller) keySteps() []Step {
 	var order []string
 	steps := map[string]*repeated{}
+	add := func(text string, x facts.Event, weight int) {
+		if steps[text] == nil {
+			order, steps[text] = append(order, text), &repeated{first: x.At, node: x.Node, most: map[string]int{}, weight: weight}
+		}
+		steps[text].add(x)
+	}
 	for _, x := range t.Events {
 		if !t.concerns(x) {
 			continue
@@ -27,17 +34,59 @@ func (t *teller) keySteps() []Step {
 		if text == "" {
 			continue
 		}
-		if steps[text] == nil {
-			order, steps[text] = append(order, text), &repeated{first: x.At, node: x.Node, most: map[string]int{}}
+		add(text, x, part)
+		if set, c, ok := t.untold(x); ok {
+			add(t.settingWords(set, c, "{where}"), set, struck)
 		}
-		steps[text].add(x)
 	}
 	out := t.leftSteps()
 	for _, text := range order {
 		r := steps[text]
-		s := Step{At: r.first, On: r.node, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: part}
+		s := Step{At: r.first, On: r.node, Text: strings.ReplaceAll(text, "{where}", r.words()), Weight: r.weight}
 		s.Group = r.lost // a loss joins the step about its node
 		out = append(out, s)
+	}
+	return out
+}
+
+// deeds are the kinds of reasons that are a client's command or grant against another grant.
+var deeds = []account.What{account.RecordShared, account.Overwritten, account.RemovedKey, account.LateRemoval, account.LateOwnRemoval}
+
+// reasons returns steps for the reasons of the finding that no step about a key tells: a command that removed or
+// overwrote a grant beside others of the same key, such as another reader's.
+func (t *teller) reasons() []Step {
+	var out []Step
+	for _, r := range t.Finding.Account.Reasons {
+		if !slices.Contains(deeds, r.What) || slices.ContainsFunc(t.Events, func(x facts.Event) bool {
+			return r.Command != nil && x.Command == r.Command.Index && t.concerns(x) && t.keyWords(x) != ""
+		}) {
+			continue
+		}
+		s := Step{At: r.At, Weight: struck, Text: account.Style(Words).Say(r)}
+		if len(r.Nodes) > 0 {
+			s.On = r.Nodes[0]
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// looks returns a step for each check of the owner that was true when it was made and outdated when the client acted on
+// it: the client had read its own value in the key, and then changed another client's key.
+func (t *teller) looks() []Step {
+	var out []Step
+	for _, x := range t.Events {
+		c, ok := facts.CommandAt(t.Commands, x.Command)
+		if !ok || !x.Foreign() || !t.concerns(x) || facts.OpOf(t.Ops, c.Op).F == history.FAcquire {
+			continue
+		}
+		look, looked := t.lookedBefore(c)
+		if looked && slices.ContainsFunc(t.Spans, func(s facts.Span) bool {
+			return s.NodeKey == x.NodeKey && s.Owner == x.Client && s.From <= look.Served && look.Served < s.To
+		}) {
+			out = append(out, Step{At: look.Served, On: history.ClientName(x.Client), Weight: part, Text: fmt.Sprintf(
+				"c%d's %s found the key on %s to be its own", x.Client, t.commandName(look), x.Node)})
+		}
 	}
 	return out
 }
@@ -57,6 +106,7 @@ type repeated struct {
 	node        string         // of the first event
 	most        map[string]int // the number of events, by node
 	lost        bool
+	weight      int // of their step
 }
 
 func (r *repeated) add(x facts.Event) {
@@ -100,27 +150,52 @@ func (t *teller) leftSteps() []Step {
 		}
 		text := fmt.Sprintf("c%d's key was set on %s", s.Owner, s.Node)
 		if x, c, ok := t.setBy(s); ok {
-			text = fmt.Sprintf("c%d's %s set the key on %s", x.Client, t.commandName(c), s.Node)
-			if x.At-c.Sent > Lateness {
-				text = fmt.Sprintf("c%d's %s, sent at %s, ran on %s only now and set the key", x.Client, t.commandName(c), wording.Instant(c.Sent), s.Node)
+			if s.Forever {
+				x.TTL = 0
 			}
-		}
-		if x, _, ok := t.setBy(s); s.Forever {
+			text = t.settingWords(x, c, "on "+s.Node)
+		} else if s.Forever {
 			text += ", without a TTL"
-		} else if ok && x.TTL > 0 {
-			text += " with a TTL of " + wording.Length(x.TTL)
 		}
 		out = append(out, Step{At: s.From, On: s.Node, Text: text, Weight: turning})
 	}
 	return out
 }
 
+// settingWords says which command set a key, and with which TTL.
+func (t *teller) settingWords(x facts.Event, c history.Command, where string) string {
+	text, life := fmt.Sprintf("c%d's %s", x.Client, t.commandName(c)), "without a TTL"
+	if x.At-c.Sent > Lateness {
+		text += fmt.Sprintf(", sent at %s, ran only now and", wording.Instant(c.Sent))
+	}
+	if x.TTL > 0 {
+		life = "with a TTL of " + wording.Length(x.TTL)
+	}
+	return fmt.Sprintf("%s set the key %s %s", text, life, where)
+}
+
+// untold returns the event and the command that set the key that x struck, if no other step tells that before x.
+func (t *teller) untold(x facts.Event) (facts.Event, history.Command, bool) {
+	for _, s := range t.Spans {
+		if s.NodeKey == x.NodeKey && s.Owner == x.Owner && s.From < x.At && x.At <= s.To {
+			set, c, ok := t.setBy(s)
+			told := slices.ContainsFunc(t.storyHolds, func(h checker.Hold) bool { return t.sets(h, s) && t.grantedAt(h) <= x.At })
+			told = told || t.Finding.Blocks() && lasts(s, t.Finding) || t.concerns(set) && t.keyWords(set) != ""
+			return set, c, ok && !told
+		}
+	}
+	return facts.Event{}, history.Command{}, false
+}
+
 // setByHold reports whether the acquire of a hold in the story set the key. In that case, the hold
 // already has a step.
 func (t *teller) setByHold(s facts.Span) bool {
-	return slices.ContainsFunc(t.storyHolds, func(h checker.Hold) bool {
-		return h.Client == s.Owner && h.From >= s.From && t.acquiredAt(h) <= s.From
-	})
+	return slices.ContainsFunc(t.storyHolds, func(h checker.Hold) bool { return t.sets(h, s) })
+}
+
+// sets reports whether the acquire of a hold set the key of a span.
+func (t *teller) sets(h checker.Hold, s facts.Span) bool {
+	return h.Client == s.Owner && h.From >= s.From && t.acquiredAt(h) <= s.From
 }
 
 // setBy returns the event and the command that set the key of a span.

@@ -63,7 +63,7 @@ const MaxSteps = 9
 func Tell(f Focus) Story {
 	t := newTeller(f)
 	steps := slices.Concat(
-		t.earlierCommandSteps(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.holds(), t.waits(), t.brokeIn(), t.denied(), t.harm(), t.touches(),
+		t.earlierCommandSteps(), t.faultSteps(), t.answers(), t.missedRenewals(), t.keySteps(), t.looks(), t.reasons(), t.holds(), t.waits(), t.brokeIn(), t.denied(), t.harm(), t.touches(),
 	)
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	s := Story{Steps: shorten(joined(steps)), Broken: broken(f)}
@@ -159,9 +159,8 @@ func broken(f Focus) string {
 //   - the holds in the harm (Involved), except for a blockage;
 //   - the holds whose acquires the finding names; for a blockage, only those that began before it;
 //   - the last hold of each of the story's clients, if that hold lasted until the finding, or if the
-//     finding is a breakdown; for a blockage, only of the clients whose keys block (lasting);
-//   - the holds of sendersHolds;
-//   - if the fencing tokens are at fault, a hold for each successful acquire that the finding names;
+//     finding is a breakdown; for a blockage, only of the clients whose keys block (blocksSince);
+//   - the holds of sendersHolds, and those whose keys were another's commands struck;
 //   - for a blockage that ended, the hold that ended it.
 func (t *teller) holdsInStory() []checker.Hold {
 	var holds []checker.Hold
@@ -181,19 +180,19 @@ func (t *teller) holdsInStory() []checker.Hold {
 		}
 	}
 	for _, h := range t.lastHolds(t.Cast) {
-		if (h.To >= x.From || x.Breaks()) && !blocked || blocked && t.lasting(h.Client) {
+		if (h.To >= x.From || x.Breaks()) && !blocked || blocked && t.blocksSince(h) {
 			add(h)
 		}
 	}
 	for _, h := range t.sendersHolds(t.Start) {
 		add(h)
 	}
-	if x.kind() == checker.HarmFence {
-		for _, i := range x.Ops {
-			// Focus.Holds omits a hold that ended at once, but the fencing token of such a hold
-			// counts.
-			if op := facts.OpOf(t.Ops, i); op.F == history.FAcquire && op.Type == history.OK {
-				add(checker.Hold{Lock: op.Lock, Mode: op.Mode, Client: op.Client, From: op.Time, To: op.Time, ToWhy: account.ByRelease, Acquire: op.Index})
+	for _, v := range t.Events {
+		if v.Foreign() && t.concerns(v) {
+			for _, h := range t.Focus.Holds {
+				if h.Client == v.Owner && h.From <= v.At && v.At < h.To && (x.Lock == "" || h.Lock == x.Lock) {
+					add(h)
+				}
 			}
 		}
 	}
@@ -234,6 +233,14 @@ func (t *teller) lasting(client int) bool {
 	return slices.ContainsFunc(t.Spans, func(s facts.Span) bool { return s.Owner == client && lasts(s, t.Finding) })
 }
 
+// blocksSince reports whether a key of the hold's client kept others out for most of the blockage. An empty hold has
+// to have set that key itself: its client may have got the lock again since.
+func (t *teller) blocksSince(h checker.Hold) bool {
+	return slices.ContainsFunc(t.Spans, func(s facts.Span) bool {
+		return s.Owner == h.Client && lasts(s, t.Finding) && (h.To > h.From || t.sets(h, s))
+	})
+}
+
 // holds returns steps for the beginnings of holds, and for their ends if a lost lease or a deadline
 // ended them before the harm was over.
 func (t *teller) holds() []Step {
@@ -260,7 +267,7 @@ func (t *teller) holds() []Step {
 		if other, last := t.lastOfTwo(h); last {
 			besides = t.besides(other, strings.ContainsAny(text[named:], ";:"))
 		}
-		at := cmp.Or(g.At, h.From)
+		at := t.grantedAt(h)
 		if h.From-at > Lateness {
 			out = append(out, Step{At: at, On: on, Text: strings.Replace(text, " acquired ", " was granted ", 1), Weight: turning})
 			at, text = h.From, on+" went on, and believed that it held the lock"
@@ -302,10 +309,9 @@ func (t *teller) lastOfTwo(h checker.Hold) (other int, last bool) {
 	if i < 0 {
 		return 0, false
 	}
-	granted := func(h checker.Hold) time.Duration { return cmp.Or(t.grant(h).At, h.From) }
 	late := t.storyHolds[i]
 	for _, o := range t.storyHolds {
-		if o.Client == x.Clients[1] && o.From <= x.From && x.From < o.To && granted(o) > granted(late) {
+		if o.Client == x.Clients[1] && o.From <= x.From && x.From < o.To && t.grantedAt(o) > t.grantedAt(late) {
 			late = o
 		}
 	}

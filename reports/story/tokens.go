@@ -1,6 +1,7 @@
 package story
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -58,6 +59,10 @@ func (t *teller) grant(h checker.Hold) grant {
 	}
 	return g
 }
+
+// grantedAt returns the time of the last command of the hold's acquire that changed a key or, if none did, of the hold's
+// beginning.
+func (t *teller) grantedAt(h checker.Hold) time.Duration { return cmp.Or(t.grant(h).At, h.From) }
 
 // claimOf returns the value with which a command marks the lock's owner; "" if the command does
 // not show a value.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/lockstorm/lockstorm/checker"
+	"github.com/lockstorm/lockstorm/checker/account"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/keyspace"
 )
@@ -13,6 +14,8 @@ import (
 // Reading holds the facts in a trial's evidence. Callers must not change it.
 type Reading struct {
 	Pairs []history.Pair
+	// Holds are those of checker.Holds and, beside them, the empty ones: those that a release ended in the instant
+	// in which they began. In the simulation work may take no time.
 	Holds []checker.Hold
 	// Keyspace is the analysis of the keys. Events and Spans are derived from it: Events in order of
 	// time, Spans by node, key and time.
@@ -35,11 +38,31 @@ func Read(e history.Evidence, lock string) Reading {
 		r.Windows = windows(r.Pairs, e.Ops[n-1].Time)
 	}
 	if holds, err := checker.Holds(e); err == nil {
-		r.Holds = holds
+		r.Holds = withEmpty(holds, r.Pairs)
 	}
 	r.Events, r.Spans = keyLife(e, r.Pairs, r.Keyspace)
 	r.LockKeys = keysOf(lock, e, r.Spans, r.Events)
 	return r
+}
+
+// withEmpty adds, for each granted acquire that is part of no hold, the empty hold that it was.
+func withEmpty(holds []checker.Hold, pairs []history.Pair) []checker.Hold {
+	part := map[int]bool{} // of a hold: the index of an acquire's ok
+	for _, h := range holds {
+		part[h.Acquire] = true
+		for _, i := range h.Nested {
+			part[i] = true
+		}
+	}
+	for _, p := range pairs {
+		if p.Invoke.F != history.FAcquire || p.Done() != history.OK || part[p.Complete.Index] {
+			continue
+		}
+		ok := p.Complete
+		holds = append(holds, checker.Hold{Lock: ok.Lock, Mode: ok.Mode, Client: ok.Client, From: ok.Time, To: ok.Time, ToWhy: account.ByRelease, Acquire: ok.Index, End: -1})
+	}
+	slices.SortStableFunc(holds, func(a, b checker.Hold) int { return cmp.Compare(a.From, b.From) })
+	return holds
 }
 
 // Pair returns the operation to which the entry with the index belongs; false if there is none.
