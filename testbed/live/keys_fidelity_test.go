@@ -19,6 +19,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/process"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/testbed/testbedtest"
 )
 
 // differences are the only permitted differences between the tap's key changes and the
@@ -156,30 +157,17 @@ func lines(tr trial, changes []history.KeyChange, at int) string {
 
 // line returns a change in words, without times.
 func line(tr trial, c history.KeyChange) string {
-	return fmt.Sprintf("%s %s: %s: %s → %s", c.Node, c.Key, c.By, words(tr, c.Before), words(tr, c.After))
-}
-
-func words(tr trial, k *history.KeyContent) string {
-	if k == nil {
-		return "-"
+	if !tr.instants {
+		return testbedtest.Line(c)
 	}
-	text := k.Type + " " + string(k.Value)
-	if tr.instants && len(k.Value) == 8 {
-		text = "(an instant)"
+	for _, content := range []**history.KeyContent{&c.Before, &c.After} {
+		if k := *content; k != nil && len(k.Value) == 8 {
+			instant := *k
+			instant.Value = "(an instant)"
+			*content = &instant
+		}
 	}
-	for _, f := range k.Fields {
-		text += fmt.Sprintf(" %s=%s", f.Name, f.Value)
-	}
-	for _, m := range k.Members {
-		text += " " + string(m)
-	}
-	if k.Expires > 0 {
-		text += " (mortal)"
-	}
-	if tr.instants {
-		text = instant.ReplaceAllString(text, "(an instant)")
-	}
-	return text
+	return instant.ReplaceAllString(testbedtest.Line(c), "(an instant)")
 }
 
 // instant matches a wall clock's milliseconds in decimal. Values of eight bytes are instants, too.

@@ -260,6 +260,9 @@ func postMortem(s suite) {
 		w.must(r.HSet(w.ctx, "a", "write", "2", "read", "1").Err())
 		w.must(r.PExpire(w.ctx, "a", time.Hour).Err())
 		w.must(r.RPush(w.ctx, "c", "x").Err())
+		w.must(r.HSet(w.ctx, "d", "", "x").Err())
+		w.must(r.Set(w.ctx, "ended", "x", 10*time.Millisecond).Err())
+		time.Sleep(20 * time.Millisecond)
 		got, err := w.Keys(w.ctx, "n0")
 		w.must(err)
 		for i := range got {
@@ -271,6 +274,7 @@ func postMortem(s suite) {
 			{Key: "a", Type: "hash", TTL: time.Hour, Value: "read=1 write=2"},
 			{Key: "b", Type: "string", TTL: -1, Value: "\xff"},
 			{Key: "c", Type: "list", TTL: -1},
+			{Key: "d", Type: "hash", TTL: -1, Value: "=x"},
 		}
 		if !slices.Equal(got, want) {
 			w.Errorf("got %+v, want %+v", got, want)

@@ -30,20 +30,20 @@ type promise struct {
 // environments share no servers, promises are tested several at once, since most of them wait. Run leaves out a
 // promise if the testbed lacks the capability or the topology that the promise needs.
 func Run(t *testing.T, open Open, apart bool) {
-	run(t, open, apart, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters)
+	run(t, open, apart, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters, keys, waits)
 }
 
 // RunNodes tests only the promises about nodes and topologies. It is for a testbed that shares
 // the code of its clients and links with another testbed, which Run tests. With -short, it tests only
 // what the testbed does by means of its own.
 func RunNodes(t *testing.T, open Open, apart bool) {
-	run(t, open, apart, ownIfShort(t, topologyPromises, nodes, moments, memories, sentinels, clusters))
+	run(t, open, apart, ownIfShort(t, topologyPromises, nodes, moments, clocks, memories, sentinels, clusters, keys, waits))
 }
 
 // RunShared tests what Run does, one promise at a time, on a testbed whose environments share servers. With -short,
 // it tests only what the testbed does by means of its own.
 func RunShared(t *testing.T, open Open) {
-	run(t, open, false, ownIfShort(t, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters))
+	run(t, open, false, ownIfShort(t, worlds, networks, nodes, moments, clients, storms, clocks, memories, splits, sentinels, clusters, keys, waits))
 }
 
 func ownIfShort(t *testing.T, promises ...[]promise) []promise {

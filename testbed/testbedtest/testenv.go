@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -65,16 +67,12 @@ func (s suite) try(setup testbed.Setup, body func(*testEnv) error) (commands []h
 		commands = append(commands, c)
 	}
 	var changes Chain
-	if w, ok := tb.(interface{ WatchesKeys() bool }); ok && w.WatchesKeys() {
-		setup.Keys = changes.add
-		setup.Unseen = func(node string, err error) { s.Errorf("the keys of %s are not seen: %v", node, err) }
-		defer func() { changes.Check(s) }()
-	}
+	setup.Keys = changes.add
+	setup.Unseen = func(node string, err error) { s.Errorf("the keys of %s are not seen: %v", node, err) }
+	w := &testEnv{TB: s.T}
 	err = tb.Run(s.Context(), setup, func(ctx context.Context, e testbed.Env) (err error) {
-		w := &testEnv{
-			TB: s.T, Env: e, Network: e.(testbed.Network), inspector: e.(testbed.Inspector),
-			Clocks: e.(testbed.Clocks), Clients: e.(testbed.Clients), ctx: ctx,
-		}
+		w.Env, w.Network, w.inspector, w.ctx = e, e.(testbed.Network), e.(testbed.Inspector), ctx
+		w.Clocks, w.Clients = e.(testbed.Clocks), e.(testbed.Clients)
 		w.Nodes, _ = e.(testbed.Nodes) // may be nil; in that case no test uses Nodes
 		defer func() {
 			if p := recover(); p != nil {
@@ -87,7 +85,18 @@ func (s suite) try(setup testbed.Setup, body func(*testEnv) error) (commands []h
 		return body(w)
 	})
 	history.SortCommands(commands)
+	w.checkChanges(changes, commands)
 	return commands, err
+}
+
+// checkChanges checks the changes of keys that the testbed reported.
+func (w *testEnv) checkChanges(changes Chain, commands []history.Command) {
+	changes.Check(w, commands)
+	if got := changes.Lines(); w.told != nil && !slices.Equal(got, w.told) {
+		w.Errorf("changes of keys: got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(w.told, "\n"))
+	} else if w.also != nil {
+		w.also(w, changes)
+	}
 }
 
 // testEnv is a running testbed.Env, with helpers for tests.
@@ -100,6 +109,10 @@ type testEnv struct {
 	testbed.Clients
 	inspector testbed.Inspector
 	ctx       context.Context
+	// told is the changes of keys that the testbed must report (Chain.Lines); nil = any. If it reports these, also
+	// checks them further, unless it is nil.
+	told []string
+	also func(w *testEnv, changes Chain)
 }
 
 // Keys implements testbed.Inspector.

@@ -64,6 +64,8 @@ func TestAKeyIsSeenWhoeverGuessesIt(t *testing.T) {
 			for _, key := range []string{"k", "not likely"} {
 				if k := s.Keys[key]; k.Content == nil || k.Content.Type != kind || (k.Ends > 0) != (kind == "string") {
 					t.Errorf("%s %s: got %+v of %d keys", kind, key, k, len(s.Keys))
+				} else if kind == "stream" && !strings.HasSuffix(string(k.Content.Members[0]), " f v") {
+					t.Errorf("got the entry %q, want f v after its id", k.Content.Members[0])
 				}
 			}
 		}
