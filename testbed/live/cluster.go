@@ -2,9 +2,10 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ func (n *node) bus() (string, error) {
 }
 
 // joined opens two peer proxies for each node, one for its replicas and one for its cluster bus,
-// and makes the node announce them. It must run before the nodes are started.
+// makes the node announce them, and makes the nodes a cluster. It must run before the nodes are started.
 func (e *env) joined() error {
 	e.peerProxies = newPeerProxies(e.proxies, e.place.ListenIP())
 	e.cluster = newCluster(e)
@@ -81,29 +82,58 @@ func (e *env) joined() error {
 			"--" + timeoutOption, milliseconds(formingTimeout),
 		}
 	}
+	for _, n := range e.nodes {
+		if err := e.acquaint(n); err != nil {
+			return fmt.Errorf("configuration of %s: %w", n.name, err)
+		}
+	}
 	return nil
+}
+
+// acquaint writes the node's view of the cluster, as if the nodes had met before, because discovery would take
+// seconds. The masters share the slots, and have epochs of their own: with equal epochs, they would first have to
+// resolve the conflict.
+func (e *env) acquaint(n *node) error {
+	if err := os.MkdirAll(n.dir, 0o755); err != nil {
+		return err
+	}
+	var view strings.Builder
+	for i, other := range e.nodes {
+		_, bus := e.cluster.buses[other].addr()
+		shard := i % testbed.Masters
+		flags, follows, slots := "master", "-", fmt.Sprintf(" %d-%d", shard*hashSlots/testbed.Masters, (shard+1)*hashSlots/testbed.Masters-1)
+		if i >= testbed.Masters {
+			flags, follows, slots = "slave", serverID(e.nodes[shard]), ""
+		}
+		if other == n {
+			flags = "myself," + flags
+		}
+		fmt.Fprintf(&view, "%s %s@%s %s %s 0 0 %d connected%s\n",
+			serverID(other), e.cluster.peerProxies[other].announced(), bus, flags, follows, shard+1, slots)
+	}
+	fmt.Fprintf(&view, "vars currentEpoch %d lastVoteEpoch 0\n", testbed.Masters)
+	return os.WriteFile(filepath.Join(n.dir, clusterConfig), []byte(view.String()), 0o644)
 }
 
 const timeoutOption = "cluster-node-timeout"
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// form makes the running nodes a cluster and returns when each of them reports that the
-// cluster works.
+// form returns when each of the running nodes reports that the cluster works.
 func (e *env) form(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, formation)
 	defer cancel()
-	for i, s := range e.cluster.shards {
-		if err := e.allot(ctx, i, s.master); err != nil {
-			return fmt.Errorf("give %s its slots: %w", s.master.name, err)
-		}
-	}
-	if err := e.introduce(ctx); err != nil {
-		return err
-	}
 	forming, fctx := errgroup.WithContext(ctx)
-	for i, n := range e.nodes {
-		forming.Go(func() error { return e.joinCluster(fctx, n, e.nodes[i%testbed.Masters]) })
+	for _, n := range e.nodes {
+		forming.Go(func() error {
+			err := n.ask(context.WithoutCancel(ctx), func(c *redis.Client) error {
+				return until(fctx, func() (string, error) { return e.working(fctx, c) })
+			})
+			if err != nil {
+				return fmt.Errorf("node %s in the cluster: %w", n.name, err)
+			}
+			return nil
+		})
 	}
 	if err := forming.Wait(); err != nil {
 		return err
@@ -125,61 +155,6 @@ func (e *env) form(ctx context.Context) error {
 // formation bounds how long a cluster may take to form, and a client to learn the slots, on a busy
 // machine.
 const formation = time.Minute
-
-// allot gives the i-th master its slots and an epoch of its own. Masters with equal epochs
-// would first have to resolve the conflict.
-func (e *env) allot(ctx context.Context, i int, master *node) error {
-	return master.ask(ctx, func(c *redis.Client) error {
-		from, to := i*hashSlots/testbed.Masters, (i+1)*hashSlots/testbed.Masters-1
-		return errors.Join(
-			c.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(),
-			c.ClusterAddSlotsRange(ctx, from, to).Err(),
-		)
-	})
-}
-
-// introduce makes all pairs of nodes meet, because discovery would take seconds.
-func (e *env) introduce(ctx context.Context) error {
-	for i, n := range e.nodes {
-		err := n.ask(ctx, func(c *redis.Client) error {
-			for _, other := range e.nodes[:i] {
-				host, port := e.cluster.peerProxies[other].addr()
-				_, bus := e.cluster.buses[other].addr()
-				if err := c.Do(ctx, "CLUSTER", "MEET", host, port, bus).Err(); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("introduce %s to the others: %w", n.name, err)
-		}
-	}
-	return nil
-}
-
-// joinCluster waits until n knows all other nodes, makes n a replica of master unless n is master, and
-// waits until n reports that the cluster works.
-func (e *env) joinCluster(ctx context.Context, n, master *node) error {
-	var lacks error
-	err := n.ask(ctx, func(c *redis.Client) error {
-		lacks = until(ctx, func() (string, error) { return e.acquainted(ctx, c) })
-		if lacks == nil && n != master {
-			lacks = until(ctx, func() (string, error) { return e.following(ctx, c, master) })
-		}
-		if lacks == nil {
-			lacks = until(ctx, func() (string, error) { return e.working(ctx, c) })
-		}
-		return lacks
-	})
-	if lacks != nil {
-		err = lacks
-	}
-	if err != nil {
-		return fmt.Errorf("node %s in the cluster: %w", n.name, err)
-	}
-	return nil
-}
 
 // until calls the function lacking every pollEvery. It stops when lacking returns an error, or "" because
 // nothing is lacking any more. If ctx ends first, until's error contains lacking's last result.
@@ -206,58 +181,26 @@ func retried(err error) (lacking string, fatal error) {
 	return err.Error(), nil
 }
 
-// acquainted names a node that c's node does not know or has no connection to yet; "" if none.
-func (e *env) acquainted(ctx context.Context, c *redis.Client) (string, error) {
+// working returns the reason why a node does not serve, does not follow its master, or has no connection to
+// another node yet; "" if none.
+func (e *env) working(ctx context.Context, c *redis.Client) (string, error) {
+	if what, err := operative(ctx, c); what != "" || err != nil {
+		return what, err
+	}
+	info, err := c.InfoMap(ctx, "replication").Result()
+	if err != nil {
+		return "", err
+	}
+	if r := info["Replication"]; r["role"] != "master" && r["master_link_status"] != "up" {
+		return "its link to its master is " + r["master_link_status"], nil
+	}
 	known, err := knownTo(ctx, c)
 	if err != nil {
 		return "", err
 	}
 	for _, n := range e.nodes {
-		if m := known[e.cluster.peerProxies[n].announced()]; m.id == "" || !m.connected {
-			return "it does not know " + n.name, nil
-		}
-	}
-	return "", nil
-}
-
-// following makes c's node follow master. It sends CLUSTER REPLICATE only while the node is a master
-// itself, since a further such command would restart the sync. It returns the condition that is still
-// missing; "" if none.
-func (e *env) following(ctx context.Context, c *redis.Client, master *node) (string, error) {
-	info, err := c.InfoMap(ctx, "replication").Result()
-	if err != nil {
-		return "", err
-	}
-	if info["Replication"]["role"] == "master" {
-		known, err := knownTo(ctx, c)
-		if err != nil {
-			return "", err
-		}
-		if err := c.ClusterReplicate(ctx, known[e.cluster.peerProxies[master].announced()].id).Err(); err != nil {
-			return err.Error(), nil
-		}
-		return "it has only been told to follow " + master.name, nil
-	}
-	if link := info["Replication"]["master_link_status"]; link != "up" {
-		return "its link to " + master.name + " is " + link, nil
-	}
-	return "", nil
-}
-
-// working returns the reason why a node does not serve, or does not yet know every replica's
-// master; "" if none.
-func (e *env) working(ctx context.Context, c *redis.Client) (string, error) {
-	if what, err := operative(ctx, c); what != "" || err != nil {
-		return what, err
-	}
-	known, err := knownTo(ctx, c)
-	if err != nil {
-		return "", err
-	}
-	for i, n := range e.nodes {
-		master := known[e.cluster.peerProxies[e.nodes[i%testbed.Masters]].announced()]
-		if m := known[e.cluster.peerProxies[n].announced()]; m.master != (i < testbed.Masters) || !m.master && m.follows != master.id {
-			return "it does not know whom " + n.name + " follows", nil
+		if !known[e.cluster.peerProxies[n].announced()].connected {
+			return "it has no connection to " + n.name, nil
 		}
 	}
 	return "", nil
@@ -277,9 +220,7 @@ func operative(ctx context.Context, c *redis.Client) (string, error) {
 
 // member is a node of a cluster as another node sees it.
 type member struct {
-	id        string
 	master    bool
-	follows   string // the id of its master
 	connected bool
 }
 
@@ -293,13 +234,13 @@ func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
 	for line := range strings.Lines(text) {
 		// Format: id addr:port@bus,… flags master ping pong epoch link slots…
 		f := strings.Fields(line)
-		if len(f) < 8 || strings.Contains(f[2], "handshake") {
+		if len(f) < 8 {
 			continue
 		}
 		addr, _, _ := strings.Cut(f[1], "@")
 		known[addr] = member{
-			id: f[0], follows: f[3], connected: f[7] == "connected",
-			master: strings.Contains(f[2], "master") && !strings.Contains(f[2], "fail"),
+			connected: f[7] == "connected",
+			master:    strings.Contains(f[2], "master") && !strings.Contains(f[2], "fail"),
 		}
 	}
 	return known, nil

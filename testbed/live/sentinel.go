@@ -146,7 +146,7 @@ func (e *env) instruct(s *node) error {
 	host, port := e.sentinels.peerProxies[s].addr()
 	primary, at := e.sentinels.peerProxies[e.nodes[0]].addr()
 	lines := []string{
-		"sentinel myid " + sentinelID(s),
+		"sentinel myid " + serverID(s),
 		"sentinel announce-ip " + host,
 		"sentinel announce-port " + port,
 		fmt.Sprintf("sentinel monitor %s %s %s %d", watched, primary, at, quorum),
@@ -161,7 +161,7 @@ func (e *env) instruct(s *node) error {
 	for _, other := range e.sentinels.all {
 		if other != s {
 			host, port := e.sentinels.peerProxies[other].addr()
-			lines = append(lines, fmt.Sprintf("sentinel known-sentinel %s %s %s %s", watched, host, port, sentinelID(other)))
+			lines = append(lines, fmt.Sprintf("sentinel known-sentinel %s %s %s %s", watched, host, port, serverID(other)))
 		}
 	}
 	text := strings.Join(lines, "\n") + "\n"
@@ -170,8 +170,8 @@ func (e *env) instruct(s *node) error {
 
 const sentinelConfig = "sentinel.conf"
 
-// sentinelID returns a Sentinel's id: 40 hexadecimal digits.
-func sentinelID(s *node) string { return fmt.Sprintf("%040x", s.name) }
+// serverID returns the id of a Sentinel or a cluster's node: 40 hexadecimal digits.
+func serverID(s *node) string { return fmt.Sprintf("%040x", s.name) }
 
 // watchful waits until a Sentinel reaches all other Sentinels and knows the replicas' state.
 func (e *env) watchful(ctx context.Context, s *node) error {

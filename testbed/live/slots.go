@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -37,12 +38,11 @@ func (e clusterEnv) Migrate(ctx context.Context, from, to string, moved func(fro
 // migration is a move of slots from one master to another.
 type migration struct {
 	clusterEnv
-	from, to     *node
-	fromID, toID string
-	slots        []int64
-	link         *proxy // the source node's proxy to the target node
-	door         *door  // of link
-	keys         int    // number of moved keys
+	from, to *node
+	slots    []int64
+	link     *proxy // the source node's proxy to the target node
+	door     *door  // of link
+	keys     int    // number of moved keys
 }
 
 // migration returns a migration of all slots in which from's master has keys.
@@ -58,30 +58,29 @@ func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration,
 	if m.from == m.to {
 		return nil, fmt.Errorf("%s and %s are one master", from, to)
 	}
-	keys, err := e.Keys(ctx, m.from.name)
+	bySlot, err := m.bySlot(ctx)
+	m.slots = slices.Sorted(maps.Keys(bySlot))
+	return m, err
+}
+
+// bySlot returns the keys that the old master has now, by slot.
+func (m *migration) bySlot(ctx context.Context) (map[int64][]history.KeyState, error) {
+	keys, err := m.Keys(ctx, m.from.name)
 	if err != nil {
 		return nil, err
 	}
-	err = m.from.ask(ctx, func(c *redis.Client) (err error) {
+	all := map[int64][]history.KeyState{}
+	err = m.from.ask(ctx, func(c *redis.Client) error {
 		for _, k := range keys {
 			slot, err := c.ClusterKeySlot(ctx, k.Key).Result()
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(m.slots, slot) {
-				m.slots = append(m.slots, slot)
-			}
+			all[slot] = append(all[slot], k)
 		}
-		m.fromID, err = myID(ctx, c)
-		return err
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return m, m.to.ask(ctx, func(c *redis.Client) (err error) {
-		m.toID, err = myID(ctx, c)
-		return err
-	})
+	return all, err
 }
 
 // masterOf returns the present master of the node's shard.
@@ -95,10 +94,6 @@ func (e clusterEnv) masterOf(name string) (*node, error) {
 	return e.shardOf(n).present(), nil
 }
 
-func myID(ctx context.Context, c *redis.Client) (string, error) {
-	return c.Do(ctx, "CLUSTER", "MYID").Text()
-}
-
 func (m *migration) begin(ctx context.Context) (err error) {
 	if len(m.slots) == 0 {
 		return nil
@@ -108,8 +103,8 @@ func (m *migration) begin(ctx context.Context) (err error) {
 		return err
 	}
 	return errors.Join(
-		m.set(ctx, m.to, "IMPORTING", m.fromID),
-		m.set(ctx, m.from, "MIGRATING", m.toID),
+		m.set(ctx, m.to, "IMPORTING", serverID(m.from)),
+		m.set(ctx, m.from, "MIGRATING", serverID(m.to)),
 	)
 }
 
@@ -176,61 +171,33 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 // MIGRATE per slot, as Redis requires.
 func (m *migration) order(ctx context.Context) (keys []history.KeyState, commands [][]any, err error) {
 	host, port := m.door.addr()
-	all, err := m.Keys(ctx, m.from.name)
-	if err != nil {
-		return nil, nil, err
-	}
-	bySlot := map[int64][]any{}
-	err = m.from.ask(ctx, func(c *redis.Client) error {
-		for _, k := range all {
-			slot, err := c.ClusterKeySlot(ctx, k.Key).Result()
-			if err != nil {
-				return err
-			}
-			if slices.Contains(m.slots, slot) {
-				keys, bySlot[slot] = append(keys, k), append(bySlot[slot], k.Key)
-			}
-		}
-		return nil
-	})
+	bySlot, err := m.bySlot(ctx)
 	for _, slot := range m.slots {
-		if len(bySlot[slot]) > 0 {
-			commands = append(commands, append([]any{"MIGRATE", host, port, "", 0, adminTimeout.Milliseconds(), "KEYS"}, bySlot[slot]...))
+		if len(bySlot[slot]) == 0 {
+			continue
 		}
+		command := []any{"MIGRATE", host, port, "", 0, adminTimeout.Milliseconds(), "KEYS"}
+		for _, k := range bySlot[slot] {
+			command = append(command, k.Key)
+		}
+		keys, commands = append(keys, bySlot[slot]...), append(commands, command)
 	}
 	return keys, commands, err
 }
 
 // arrived returns the keys that are on the new master and no longer on the old master. A key on
-// both has not moved. Until the slots' ownership moves, the new master answers only after ASKING.
-func (m *migration) arrived(ctx context.Context, keys []history.KeyState) (there []history.KeyState, err error) {
-	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
-	defer cancel()
+// both has not moved.
+func (m *migration) arrived(ctx context.Context, keys []history.KeyState) ([]history.KeyState, error) {
 	left, err := m.Keys(ctx, m.from.name)
 	if err != nil {
 		return nil, err
 	}
-	err = m.to.ask(ctx, func(c *redis.Client) error {
-		for _, k := range keys {
-			if slices.ContainsFunc(left, func(l history.KeyState) bool { return l.Key == k.Key }) {
-				continue
-			}
-			var exists *redis.IntCmd
-			_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
-				p.Do(ctx, "ASKING")
-				exists = p.Exists(ctx, k.Key)
-				return nil
-			})
-			if err != nil {
-				return fmt.Errorf("is %s on %s: %w", k.Key, m.to.name, err)
-			}
-			if exists.Val() > 0 {
-				there = append(there, k)
-			}
-		}
-		return nil
-	})
-	return there, err
+	there, err := m.Keys(ctx, m.to.name)
+	moved := names(there)
+	for _, k := range left {
+		moved = slices.DeleteFunc(moved, func(name string) bool { return name == k.Key })
+	}
+	return slices.DeleteFunc(keys, func(k history.KeyState) bool { return !slices.Contains(moved, k.Key) }), err
 }
 
 // abandon ends a failed move. The new master gets the slots in which the old master has no keys any
@@ -291,7 +258,7 @@ func (m *migration) finish(ctx context.Context) error {
 		if _, err := n.running(); err != nil {
 			continue // n will learn of the move from the other nodes
 		}
-		if err := m.set(ctx, n, "NODE", m.toID); err != nil {
+		if err := m.set(ctx, n, "NODE", serverID(m.to)); err != nil {
 			return err
 		}
 	}

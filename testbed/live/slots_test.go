@@ -84,7 +84,7 @@ func TestSlotsStayWhereNobodyKnowsWhetherTheirKeysHaveMoved(t *testing.T) {
 	defer proxies.close()
 	m := migration{
 		clusterEnv: clusterEnv{cluster: new(cluster)},
-		from:       from, to: to, fromID: "a", toID: "b", slots: []int64{7}, link: link, door: door, keys: 1,
+		from:       from, to: to, slots: []int64{7}, link: link, door: door, keys: 1,
 	}
 	if err := m.abandon(t.Context()); err == nil {
 		t.Error("nobody is told that the old master does not answer")
