@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -58,29 +57,31 @@ func (e clusterEnv) migration(ctx context.Context, from, to string) (*migration,
 	if m.from == m.to {
 		return nil, fmt.Errorf("%s and %s are one master", from, to)
 	}
-	bySlot, err := m.bySlot(ctx)
-	m.slots = slices.Sorted(maps.Keys(bySlot))
+	m.slots, _, err = m.bySlot(ctx)
 	return m, err
 }
 
-// bySlot returns the keys that the old master has now, by slot.
-func (m *migration) bySlot(ctx context.Context) (map[int64][]history.KeyState, error) {
+// bySlot returns the keys that the old master has now, by slot, and these slots in the order of the keys.
+func (m *migration) bySlot(ctx context.Context) (slots []int64, all map[int64][]history.KeyState, err error) {
 	keys, err := m.Keys(ctx, m.from.name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all := map[int64][]history.KeyState{}
+	all = map[int64][]history.KeyState{}
 	err = m.from.ask(ctx, func(c *redis.Client) error {
 		for _, k := range keys {
 			slot, err := c.ClusterKeySlot(ctx, k.Key).Result()
 			if err != nil {
 				return err
 			}
+			if all[slot] == nil {
+				slots = append(slots, slot)
+			}
 			all[slot] = append(all[slot], k)
 		}
 		return nil
 	})
-	return all, err
+	return slots, all, err
 }
 
 // masterOf returns the present master of the node's shard.
@@ -171,7 +172,7 @@ func (m *migration) move(ctx context.Context, moved func(from, to string, keys [
 // MIGRATE per slot, as Redis requires.
 func (m *migration) order(ctx context.Context) (keys []history.KeyState, commands [][]any, err error) {
 	host, port := m.door.addr()
-	bySlot, err := m.bySlot(ctx)
+	_, bySlot, err := m.bySlot(ctx)
 	for _, slot := range m.slots {
 		if len(bySlot[slot]) == 0 {
 			continue
