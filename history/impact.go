@@ -97,10 +97,9 @@ type PrimaryLoss string
 
 // The ways in which a primary loses its place.
 const (
-	PrimaryKilled    PrimaryLoss = "killed"
-	PrimaryFrozen    PrimaryLoss = "frozen"    // paused; resumes after another node took its place
-	PrimaryCutOff    PrimaryLoss = "cut-off"   // unreachable until another node took its place
-	PrimaryUnplugged PrimaryLoss = "unplugged" // without a network interface until another node took its place
-	PrimaryForced    PrimaryLoss = "forced"    // an operator forced the replica to take over
-	PrimaryOutvoted  PrimaryLoss = "outvoted"  // other servers lost contact to it; clients reach it until they learn of the vote
+	PrimaryKilled   PrimaryLoss = "killed"
+	PrimaryFrozen   PrimaryLoss = "frozen"   // paused; resumes after another node took its place
+	PrimaryCutOff   PrimaryLoss = "cut-off"  // unreachable until another node took its place
+	PrimaryForced   PrimaryLoss = "forced"   // an operator forced the replica to take over
+	PrimaryOutvoted PrimaryLoss = "outvoted" // other servers lost contact to it; clients reach it until they learn of the vote
 )

@@ -249,12 +249,6 @@ func (s *injection) lose(ctx context.Context, primary string) (restore []testbed
 		undo, err := s.env.(testbed.Nodes).Pause(ctx, primary)
 		return []testbed.Undo{undo}, history.PrimaryFrozen, err
 	case CutOff:
-		if u, ok := s.env.(testbed.Unplugger); ok {
-			undo, err := u.Unplug(ctx, primary)
-			if !errors.Is(err, errors.ErrUnsupported) {
-				return []testbed.Undo{undo}, history.PrimaryUnplugged, err
-			}
-		}
 		links := serversOf(primary)
 		for _, c := range s.action.Others {
 			links = append(links, testbed.Link{From: clientName(c), To: primary})

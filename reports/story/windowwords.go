@@ -120,7 +120,7 @@ func failoverWords(_ history.Window, i history.Impact) string {
 
 var lossWords = map[history.PrimaryLoss]string{
 	history.PrimaryKilled: "killed", history.PrimaryFrozen: "frozen", history.PrimaryCutOff: "cut off",
-	history.PrimaryUnplugged: "unplugged", history.PrimaryForced: "replaced by force",
+	history.PrimaryForced: "replaced by force",
 }
 
 func splitWords(w history.Window, i history.Impact) string {

@@ -31,12 +31,13 @@ type server struct {
 	stop   func() bool
 	leave  context.CancelFunc // ends watch's goroutines
 	watch  sync.WaitGroup
-
-	mu   sync.Mutex
-	addr string
+	addr   string // set by await
 }
 
-var _ live.Pluggable = (*server)(nil)
+var (
+	_ live.Peer   = (*server)(nil)
+	_ live.Busser = (*server)(nil)
+)
 
 // start starts a server in the previous server's box or, without one, in a new box.
 func (s *session) start(ctx context.Context, o live.ServerOptions) (*server, error) {
@@ -192,9 +193,7 @@ func (s *server) await(ctx context.Context) error {
 	if err != nil {
 		return s.orEnd(err)
 	}
-	s.mu.Lock()
 	s.addr = addr
-	s.mu.Unlock()
 	if err := untilAnswers(ctx, addr, s.exited); err != nil {
 		return s.orEnd(err)
 	}
@@ -246,11 +245,7 @@ func (s *server) sigkill() error {
 }
 
 // Addr implements live.Server.
-func (s *server) Addr() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.addr
-}
+func (s *server) Addr() string { return s.addr }
 
 // Peer implements live.Peer: the container's address.
 func (s *server) Peer() string { return s.address.String() }
@@ -274,30 +269,6 @@ func (s *server) Resume() error {
 	return s.order("resume", func(ctx context.Context, c client.APIClient) error {
 		_, err := c.ContainerUnpause(ctx, s.id, client.ContainerUnpauseOptions{})
 		return err
-	})
-}
-
-// Unplug implements live.Pluggable, as docker network disconnect does.
-func (s *server) Unplug() error {
-	return s.order("unplug", func(ctx context.Context, c client.APIClient) error {
-		_, err := c.NetworkDisconnect(ctx, s.session.network, client.NetworkDisconnectOptions{Container: s.id})
-		return err
-	})
-}
-
-// Plug implements live.Pluggable, as docker network connect does, with the container's old
-// address. It returns when the server answers again. If the server has ended, the
-// container's next server will be on the network.
-func (s *server) Plug() error {
-	return s.order("plug in", func(ctx context.Context, c client.APIClient) error {
-		_, err := c.NetworkConnect(ctx, s.session.network, client.NetworkConnectOptions{Container: s.id, EndpointConfig: s.endpoint()})
-		if err != nil || s.Err() != nil {
-			return err
-		}
-		if err := s.await(ctx); err != nil && s.Err() == nil { // no error if the server was killed meanwhile
-			return err
-		}
-		return nil
 	})
 }
 

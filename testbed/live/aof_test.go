@@ -49,15 +49,6 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func TestTheGrowingFileIsFound(t *testing.T) {
-	for name := range layouts {
-		dir, want := layOut(t, name)
-		if got, err := growingFile(dir); got != want || err != nil {
-			t.Errorf("%s: got %q, %v, want %q", name, got, err, want)
-		}
-	}
-}
-
 // TestAPowerLossTakesWhatWasNotSynced relies on a sync at each whole second since the start.
 func TestAPowerLossTakesWhatWasNotSynced(t *testing.T) {
 	const one, two, three = "*1\r\n$3\r\none\r\n", "*2\r\n$3\r\ntwo\r\n$1\r\n\xff\r\n", "*1\r\n$5\r\nthree\r\n"

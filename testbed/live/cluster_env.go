@@ -24,7 +24,6 @@ var (
 	_ testbed.Nodes     = clusterEnv{}
 	_ testbed.Elections = clusterEnv{}
 	_ testbed.Slots     = clusterEnv{}
-	_ testbed.Unplugger = clusterEnv{}
 )
 
 // List implements testbed.Nodes.
@@ -149,23 +148,12 @@ func (e clusterEnv) Restart(ctx context.Context, node string) (history.Lost, err
 // Pause implements testbed.Nodes. A master that was replaced during the pause executes commands
 // again after the pause, until it learns of the new master.
 func (e clusterEnv) Pause(ctx context.Context, node string) (testbed.Undo, error) {
-	return e.silence(ctx, node, e.ownEnv.Pause)
-}
-
-// Unplug implements testbed.Unplugger. A master that was replaced while it was unplugged learns of
-// the new master when it is plugged in.
-func (e clusterEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
-	return e.silence(ctx, node, e.ownEnv.Unplug)
-}
-
-// silence calls how, which pauses or unplugs a node. The node counts as frozen until the undo.
-func (e clusterEnv) silence(ctx context.Context, node string, how func(context.Context, string) (testbed.Undo, error)) (testbed.Undo, error) {
 	n, err := e.node(node)
 	if err != nil {
 		return nil, err
 	}
 	return e.during(func() (testbed.Undo, error) {
-		undo, err := how(ctx, node)
+		undo, err := e.ownEnv.Pause(ctx, node)
 		if err == nil {
 			e.freeze(n, 1)
 		}
@@ -176,14 +164,14 @@ func (e clusterEnv) silence(ctx context.Context, node string, how func(context.C
 	})
 }
 
-// freeze adds by, which is 1 or -1, to the number of faults that pause or unplug the node.
+// freeze adds by, which is 1 or -1, to the number of pauses of the node.
 func (c *cluster) freeze(n *node, by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pauses[n] += by
 }
 
-// frozen reports whether the node is paused or unplugged, and thus cannot answer.
+// frozen reports whether the node is paused, and thus cannot answer.
 func (c *cluster) frozen(n *node) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

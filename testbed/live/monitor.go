@@ -137,19 +137,6 @@ func (t *monitorStream) again(runs func() bool) bool {
 	return false
 }
 
-// lost closes the connection after an event that broke it. Otherwise a read might not notice the
-// break for a long time.
-func (m *monitor) lost() {
-	if m == nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.conn != nil {
-		m.conn.Close()
-	}
-}
-
 // note logs a line of MONITOR, with a client's name: 1339518083.107412 [0 c1] "get" "k". It omits
 // lines with a hidden address.
 func (m *monitor) note(line string) {

@@ -176,6 +176,14 @@ func (e *env) between(l testbed.Link) []*proxy {
 	return nil
 }
 
+// proxiesOf returns the proxies of any link; none if there is no such link.
+func (e *env) proxiesOf(l testbed.Link) []*proxy {
+	if _, one, err := e.link(l); err == nil {
+		return []*proxy{one.proxy}
+	}
+	return e.between(l)
+}
+
 // disturb applies a rule to the proxies of one link. Hits is that of the first proxy.
 func (e *env) disturb(pairs []*proxy, on testbed.Link, d testbed.Direction, r rule) (testbed.Undo, error) {
 	begin := func() (testbed.Undo, error) {

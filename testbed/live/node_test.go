@@ -185,39 +185,32 @@ func newTeller(t *testing.T) teller {
 // TestALogTellsWhereItHasAGap checks that the log continues after the connection broke, and marks
 // the gap.
 func TestALogTellsWhereItHasAGap(t *testing.T) {
-	for name, end := range map[string]func(*node, net.Conn){
-		"it broke":              func(_ *node, c net.Conn) { c.Close() },
-		"the node is unplugged": func(n *node, _ net.Conn) { n.monitor.lost() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			place := slowPlace{start: make(chan Server, 1)}
-			n, dir := newStubNode(t, place), t.TempDir()
-			var err error
-			if n.monitor, err = newMonitor(dir, "n0"); err != nil {
-				t.Fatal(err)
-			}
-			s := newTeller(t)
-			startAs(t, n, place, s)
-			log := filepath.Join(dir, "monitor-n0.log")
-			first := <-s.conns
-			awaitLines(t, log, 1)
-			end(n, first)
-			select {
-			case c := <-s.conns:
-				defer c.Close()
-			case <-time.After(10 * time.Second):
-				t.Error("the node is not followed again")
-			}
-			text := awaitLines(t, log, 4)
-			if err := n.close(); err != nil {
-				t.Error(err)
-			}
-			for i, want := range []string{`1.5 [0 1.2.3.4:5] "get" "k"`, "the connection broke", "the connection is back", `"get" "k"`} {
-				if lines := strings.Split(text, "\n"); len(lines) <= i || !strings.Contains(lines[i], want) {
-					t.Errorf("got\n%s\nwant %q in line %d", text, want, i)
-				}
-			}
-		})
+	place := slowPlace{start: make(chan Server, 1)}
+	n, dir := newStubNode(t, place), t.TempDir()
+	var err error
+	if n.monitor, err = newMonitor(dir, "n0"); err != nil {
+		t.Fatal(err)
+	}
+	s := newTeller(t)
+	startAs(t, n, place, s)
+	log := filepath.Join(dir, "monitor-n0.log")
+	first := <-s.conns
+	awaitLines(t, log, 1)
+	first.Close()
+	select {
+	case c := <-s.conns:
+		defer c.Close()
+	case <-time.After(10 * time.Second):
+		t.Error("the node is not followed again")
+	}
+	text := awaitLines(t, log, 4)
+	if err := n.close(); err != nil {
+		t.Error(err)
+	}
+	for i, want := range []string{`1.5 [0 1.2.3.4:5] "get" "k"`, "the connection broke", "the connection is back", `"get" "k"`} {
+		if lines := strings.Split(text, "\n"); len(lines) <= i || !strings.Contains(lines[i], want) {
+			t.Errorf("got\n%s\nwant %q in line %d", text, want, i)
+		}
 	}
 }
 

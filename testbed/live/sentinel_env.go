@@ -99,12 +99,6 @@ func (e sentinelEnv) Pause(ctx context.Context, node string) (testbed.Undo, erro
 	return e.during(func() (testbed.Undo, error) { return e.ownEnv.Pause(ctx, node) }, e.retire)
 }
 
-// Unplug implements testbed.Unplugger. The undo makes a replaced primary a replica, as the undo of
-// Pause does.
-func (e sentinelEnv) Unplug(ctx context.Context, node string) (testbed.Undo, error) {
-	return e.during(func() (testbed.Undo, error) { return e.ownEnv.Unplug(ctx, node) }, e.retire)
-}
-
 // retire ends a period with two primaries. If the old primary runs, retire makes it a replica of
 // the new primary and closes its clients' connections. Sentinels would do so later.
 func (e sentinelEnv) retire(ctx context.Context) error {

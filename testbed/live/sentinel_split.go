@@ -68,46 +68,26 @@ func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (he
 		}
 		healed()
 	}
-	minority := []string{old.name, e.sentinels.all[0].name}
+	var all []string
+	minority := map[string]bool{old.name: true, e.sentinels.all[0].name: true}
+	for _, n := range slices.Concat(e.nodes, e.sentinels.all) {
+		all = append(all, n.name)
+	}
 	for id, c := range e.clients {
-		if !slices.Contains(others, id) {
-			minority = append(minority, c.Locks().ID)
-		}
+		all = append(all, c.Locks().ID)
+		minority[c.Locks().ID] = !slices.Contains(others, id)
 	}
-	for _, p := range e.allLinks() {
-		if slices.Contains(minority, p.from) == slices.Contains(minority, p.to) {
-			continue
-		}
-		undos = append(undos, p.proxy.impose(testbed.Both, always(drop)))
-	}
-	return heal, nil
-}
-
-// linkEnds is a link and its two ends.
-type linkEnds struct {
-	from, to string
-	proxy    *proxy
-}
-
-func (e *env) allLinks() []linkEnds {
-	var all []linkEnds
-	servers := slices.Concat(e.nodes, e.sentinels.all)
-	for _, to := range servers {
-		for _, from := range servers {
-			if from != to {
-				all = append(all, linkEnds{from.name, to.name, e.sentinels.peerProxies[to].pair(from.name)})
+	for _, from := range all {
+		for _, to := range all {
+			if minority[from] == minority[to] {
+				continue
+			}
+			for _, p := range e.proxiesOf(testbed.Link{From: from, To: to}) {
+				undos = append(undos, p.impose(testbed.Both, always(drop)))
 			}
 		}
 	}
-	for _, c := range e.clients {
-		for i, l := range c.links {
-			all = append(all, linkEnds{c.Locks().ID, e.nodes[i].name, l.proxy})
-		}
-	}
-	for _, a := range e.sentinels.links {
-		all = append(all, linkEnds{fmt.Sprintf("c%d", a.client), a.sentinel.name, a.proxy})
-	}
-	return all
+	return heal, nil
 }
 
 // electionTimeout bounds how long an election may take. The first attempt sometimes fails,

@@ -24,7 +24,7 @@ type cluster struct {
 	shards      []*shard
 	elections
 
-	pauses map[*node]int // number of faults that pause or unplug a node; guarded by mu
+	pauses map[*node]int // pauses of each node; guarded by mu
 }
 
 // shardKeys are keys in slots of the first, second and third shard.

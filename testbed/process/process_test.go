@@ -20,12 +20,7 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/childtest"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv(harnessVariable) != "" {
-		playHarness()
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // run runs body in the world that s describes, by default with two clients, and checks that the
 // trial leaves no files.

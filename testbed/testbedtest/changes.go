@@ -153,6 +153,8 @@ var changes = []changing{
 		w.skew(-time.Hour)
 		_, err := w.Restart(w.ctx, "n0")
 		w.must(err)
+		w.do("PING")
+		w.jump(-time.Hour, 0) // it has that clock already
 	}, want: []string{"n0 a: command: - → string 1 mortal", "n0 a: restart: string 1 mortal → string 1 mortal"}},
 	{name: "an election", setup: watched, body: func(w *testEnv) {
 		w.inSync(testbed.Replicas)

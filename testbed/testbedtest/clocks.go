@@ -51,8 +51,10 @@ func (w *testEnv) lives(want string) {
 }
 
 func nodeForward(s suite) {
-	s.run(single, func(w *testEnv) {
+	s.run(testbed.Setup{Topology: testbed.Independent, Nodes: 2}, func(w *testEnv) {
+		w.must(w.redis(0, 1).Set(w.ctx, "brief", "1", life).Err())
 		w.skewNode(jump)
+		w.check("n1", "brief", "1") // the other node's clock is right
 		w.lives("ended")
 		w.jump(jump, 0) // the clock has that offset already
 		w.must(w.redis(0, 0).Set(w.ctx, "brief", "1", life).Err())

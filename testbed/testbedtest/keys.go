@@ -168,7 +168,7 @@ func (w *testEnv) downFor(node string, d time.Duration) {
 	w.must(err)
 }
 
-// skew makes n0's clock jump.
+// skew makes n0's clock jump, perhaps while n0 is down.
 func (w *testEnv) skew(to time.Duration) {
 	_, err := w.NodeClocks().SkewNode(w.ctx, "n0", to, nil)
 	w.must(err)
