@@ -24,12 +24,11 @@ import (
 )
 
 // box is a node's container. The container remains when its server is killed. The node's next
-// server starts in the same container, with the same address.
+// server starts in the same container, with the same published port, but perhaps with another address.
 type box struct {
 	session *session
 	id      string
 	port    int // the server's port, published on loopback
-	address netip.Addr
 	// For the server's own wall clock: the clock's files and the variables that name them.
 	mounts      []mount.Mount
 	environment []string
@@ -53,9 +52,6 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 	if b.port, err = redisserver.FreePort(); err != nil {
 		return nil, err
 	}
-	if b.address, err = s.takeAddress(); err != nil {
-		return nil, err
-	}
 	making, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	made, err := s.engine.docker.CreateContainer(making, s.request(b, o))
@@ -65,13 +61,10 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 	b.remove = sync.OnceValue(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
-		if b.id != "" {
-			if err := s.engine.removeContainer(ctx, b.id); err != nil {
-				return err
-			}
+		if b.id == "" {
+			return nil
 		}
-		s.freeAddress(b.address)
-		return nil
+		return s.engine.removeContainer(ctx, b.id)
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make a container: %w", err), b.remove())
@@ -101,18 +94,8 @@ func (s *session) request(b *box, o live.ServerOptions) testcontainers.Container
 			s.engine.facts.host(h)
 		},
 		EndpointSettingsModifier: func(all map[string]*network.EndpointSettings) {
-			all[name] = b.endpoint() // needed even if testcontainers did not find the network
+			all[name] = &network.EndpointSettings{NetworkID: s.network} // needed even if testcontainers did not find the network
 		},
-	}
-}
-
-// endpoint returns the container's settings for the session's network.
-func (b *box) endpoint() *network.EndpointSettings {
-	if !b.address.IsValid() { // the engine chooses an address
-		return &network.EndpointSettings{NetworkID: b.session.network}
-	}
-	return &network.EndpointSettings{
-		NetworkID: b.session.network, IPAMConfig: &network.EndpointIPAMConfig{IPv4Address: b.address},
 	}
 }
 
@@ -135,24 +118,30 @@ func (b *box) furnish(o live.ServerOptions) error {
 	return os.WriteFile(filepath.Join(o.Dir, redisConf), []byte(conf), 0o644)
 }
 
-// published returns the address on this machine at which the running container's port is published.
-func (b *box) published(ctx context.Context) (string, error) {
+// addresses returns the address on this machine at which the running container's port is published, and the
+// container's own address on the session's network.
+func (b *box) addresses(ctx context.Context) (published string, own netip.Addr, err error) {
 	look, err := b.session.engine.client.ContainerInspect(ctx, b.id, client.ContainerInspectOptions{})
 	if err != nil {
-		return "", err
+		return "", own, err
+	}
+	for _, n := range look.Container.NetworkSettings.Networks {
+		if n.NetworkID == b.session.network {
+			own = n.IPAddress
+		}
 	}
 	p, _ := network.PortFrom(uint16(b.port), network.TCP)
 	for _, at := range look.Container.NetworkSettings.Ports[p] {
 		if port, err := strconv.ParseUint(at.HostPort, 10, 16); err == nil && at.HostIP.IsValid() {
-			return netip.AddrPortFrom(at.HostIP, uint16(port)).String(), nil
+			return netip.AddrPortFrom(at.HostIP, uint16(port)).String(), own, nil
 		}
 	}
-	return "", fmt.Errorf("port %d of the container is not published", b.port)
+	return "", own, fmt.Errorf("port %d of the container is not published", b.port)
 }
 
 // awaitAnswer waits until the box's server answers at its published port.
 func (b *box) awaitAnswer(ctx context.Context) error {
-	addr, err := b.published(ctx)
+	addr, _, err := b.addresses(ctx)
 	if err != nil {
 		return err
 	}

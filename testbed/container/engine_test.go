@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,8 +72,7 @@ func sessionOf(c client.APIClient) *session {
 	}}
 	docker.SetClient(c)
 	return &session{
-		engine:    &engine{docker: docker, client: c},
-		addresses: newAddresses(netip.MustParsePrefix("10.1.2.0/29"), netip.MustParseAddr("10.1.2.1")),
+		engine: &engine{docker: docker, client: c},
 	}
 }
 

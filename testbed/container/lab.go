@@ -143,7 +143,7 @@ func mountedAt(c container.InspectResponse, where string) string {
 
 // ask asks the first master for its version, and sets l.version.
 func (l *lab) ask(ctx context.Context) error {
-	addr, err := l.masters[0].published(ctx)
+	addr, _, err := l.masters[0].addresses(ctx)
 	if err != nil {
 		return err
 	}

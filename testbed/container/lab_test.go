@@ -55,7 +55,7 @@ func TestTheLabStandsAgainAfterARun(t *testing.T) {
 	if err := l.lab.restore(); err != nil {
 		t.Fatal(err)
 	}
-	addr, err := l.lab.masters[0].published(t.Context())
+	addr, _, err := l.lab.masters[0].addresses(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

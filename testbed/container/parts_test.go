@@ -2,7 +2,6 @@ package container
 
 import (
 	"net/netip"
-	"strings"
 	"testing"
 
 	"github.com/moby/moby/api/types/system"
@@ -28,28 +27,6 @@ func TestConfigurationSaysWhatTheCommandLineSaid(t *testing.T) {
 	}
 	if _, err := configuration([]string{"6379"}); err == nil {
 		t.Error("a value without an option: got no error")
-	}
-}
-
-func TestAddressesAreGivenOutOnce(t *testing.T) {
-	s := &session{addresses: newAddresses(netip.MustParsePrefix("10.1.2.0/29"), netip.MustParseAddr("10.1.2.1"))}
-	var got []string
-	take := func() {
-		a, err := s.takeAddress()
-		if err != nil {
-			got = append(got, "none")
-			return
-		}
-		got = append(got, a.String())
-	}
-	for range 6 {
-		take()
-	}
-	s.freeAddress(netip.MustParseAddr("10.1.2.4"))
-	take()
-	want := "10.1.2.2 10.1.2.3 10.1.2.4 10.1.2.5 10.1.2.6 none 10.1.2.4"
-	if got := strings.Join(got, " "); got != want {
-		t.Errorf("got %s, want %s: neither the network's, nor the gateway's, nor the broadcast address", got, want)
 	}
 }
 

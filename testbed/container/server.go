@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,7 +32,9 @@ type server struct {
 	stop   func() bool
 	leave  context.CancelFunc // ends watch's goroutines
 	watch  sync.WaitGroup
-	addr   string // set by await
+	// Addresses, set by await: that of the published port, and the container's own.
+	addr string
+	own  netip.Addr
 }
 
 var (
@@ -189,12 +192,11 @@ const (
 func (s *server) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	addr, err := s.published(ctx)
-	if err != nil {
+	var err error
+	if s.addr, s.own, err = s.addresses(ctx); err != nil {
 		return s.orEnd(err)
 	}
-	s.addr = addr
-	if err := untilAnswers(ctx, addr, s.exited); err != nil {
+	if err := untilAnswers(ctx, s.addr, s.exited); err != nil {
 		return s.orEnd(err)
 	}
 	return nil
@@ -248,12 +250,12 @@ func (s *server) sigkill() error {
 func (s *server) Addr() string { return s.addr }
 
 // Peer implements live.Peer: the container's address.
-func (s *server) Peer() string { return s.address.String() }
+func (s *server) Peer() string { return s.own.String() }
 
 // Bus implements live.Busser with the container's own address, since only the port for clients is
 // published. Where that address cannot be reached, Elects excludes clusters.
 func (s *server) Bus() string {
-	return net.JoinHostPort(s.address.String(), strconv.Itoa(s.port+live.BusOffset))
+	return net.JoinHostPort(s.own.String(), strconv.Itoa(s.port+live.BusOffset))
 }
 
 // Pause implements live.Server.

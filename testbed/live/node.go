@@ -211,6 +211,7 @@ func (n *node) kill(ctx context.Context, down func() error) error {
 	n.tell()
 	n.aof.end(n.clock())
 	n.stopCounting()
+	n.peerProxies.forget(n.name)
 	if err := n.end(ctx, s); err != nil {
 		return fmt.Errorf("kill node %s: %w", n.name, err)
 	}

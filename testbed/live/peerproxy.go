@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"sync"
 	"time"
@@ -24,7 +25,7 @@ type Electing interface {
 type Peer interface {
 	Server
 	// Peer returns the IPv4 source address of the server's connections to other servers. The
-	// address is unique in the trial.
+	// address is unique among the trial's running servers.
 	Peer() string
 }
 
@@ -78,6 +79,16 @@ func (d *peerProxies) meet(addr, name string) {
 	d.peers[addr] = name
 	close(d.met)
 	d.met = make(chan struct{})
+}
+
+// forget notes that the server of that name is killed: another server may get its address.
+func (d *peerProxies) forget(name string) {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.peers, func(_, known string) bool { return known == name })
 }
 
 // errStranger is the error for a connection that no server of the trial made.

@@ -82,8 +82,7 @@ type ServerOptions struct {
 	// Clock is the file, on this machine, of the clockshim.Clock that the server's wall clock
 	// follows; "" = the machine's clock. Only Clockmakers get a Clock.
 	Clock string
-	// Before is the node's previous server, which was killed; nil = none. Other servers must be
-	// able to reach the new server at Before's address.
+	// Before is the node's previous server, which was killed; nil = none.
 	Before Server
 }
 
