@@ -64,11 +64,11 @@ func (e *env) joined() error {
 	e.peerProxies = newPeerProxies(e.proxies, e.place.ListenIP())
 	e.cluster = newCluster(e)
 	for _, n := range e.nodes {
-		peerProxy, err := e.peerProxies.open(n.name, n.reach, nil)
+		peerProxy, err := e.peerProxies.open(n.name, nodeNames(e.nodes), n.reach, nil)
 		if err != nil {
 			return err
 		}
-		bus, err := e.peerProxies.open(n.name, n.bus, nil)
+		bus, err := e.peerProxies.open(n.name, nodeNames(e.nodes), n.bus, nil)
 		if err != nil {
 			return err
 		}

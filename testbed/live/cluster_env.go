@@ -27,13 +27,7 @@ var (
 )
 
 // List implements testbed.Nodes.
-func (e clusterEnv) List() []string {
-	var names []string
-	for _, n := range e.masters() {
-		names = append(names, n.name)
-	}
-	return names
-}
+func (e clusterEnv) List() []string { return nodeNames(e.masters()) }
 
 // Promote implements testbed.Nodes. If the master runs and is not frozen, Promote starts a failover.
 // It waits until the cluster has elected the node. Unless the old master is frozen, Promote also
@@ -55,7 +49,7 @@ func (e clusterEnv) Promote(ctx context.Context, node string) error {
 		}
 		e.rules(n)
 	}
-	e.cluster.peerProxies[old].pair(n.name).heal() // held writes are lost
+	e.cluster.peerProxies[old].pairs[n.name].heal() // held writes are lost
 	if e.frozen(old) {
 		return nil
 	}
@@ -204,16 +198,6 @@ func (e clusterEnv) awaitStepDown(ctx context.Context, n *node) error {
 	}
 	e.gone(n)
 	return nil
-}
-
-// between returns the proxies of a link between two nodes: of their replication, and of their cluster bus;
-// none for any other link.
-func (c *cluster) between(l testbed.Link) []*proxy {
-	to, err := c.env.node(l.To)
-	if _, ferr := c.env.node(l.From); err != nil || ferr != nil || l.From == l.To {
-		return nil
-	}
-	return []*proxy{c.peerProxies[to].pair(l.From), c.buses[to].pair(l.From)}
 }
 
 // turnTimeout bounds how long a migration may wait for the turns (node.turn) of its nodes and then

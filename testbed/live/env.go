@@ -190,6 +190,14 @@ func (e *env) serving() []*node {
 	return e.nodes
 }
 
+func nodeNames(nodes []*node) []string {
+	all := make([]string, len(nodes))
+	for i, n := range nodes {
+		all[i] = n.name
+	}
+	return all
+}
+
 func (e *env) node(name string) (*node, error) {
 	for _, n := range e.nodes {
 		if n.name == name {

@@ -35,6 +35,9 @@ type link struct {
 	watchers []func(up bool)
 }
 
+// clientName returns the name of a client as an end of links.
+func clientName(id int) string { return fmt.Sprintf("c%d", id) }
+
 // loopback is the address of clients and taps.
 const loopback = "127.0.0.1"
 
@@ -50,7 +53,7 @@ type known struct {
 
 // newLink opens a link from a client, or everyone, to a node.
 func newLink(p *proxies, gate *gate.Gate, client int, target *node) (*link, error) {
-	from := fmt.Sprintf("c%d", client)
+	from := clientName(client)
 	if client == everyone {
 		from = "clients"
 	}
@@ -59,7 +62,7 @@ func newLink(p *proxies, gate *gate.Gate, client int, target *node) (*link, erro
 		return nil, fmt.Errorf("link from %s to %s: %w", from, target.name, err)
 	}
 	return &link{
-		client: client, gate: gate, proxy: p.open(from + "-" + target.name), listener: l,
+		client: client, gate: gate, proxy: p.open(from, target.name), listener: l,
 		target: target, names: []string{target.name}, nears: map[known]*nearEnd{},
 	}, nil
 }
@@ -149,7 +152,7 @@ func (l *link) ends() (one, other *net.TCPConn, err error) {
 // broken ends the trial, and returns the error for the client's dial: that this machine lacks file
 // descriptors must not pass for a fault of the network.
 func (l *link) broken(err error) error {
-	l.target.died(fmt.Errorf("link %s takes no connections any more: %w", l.proxy.name, err))
+	l.target.died(fmt.Errorf("link %v takes no connections any more: %w", l.proxy, err))
 	return testbed.BareError(err)
 }
 

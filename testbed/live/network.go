@@ -139,11 +139,11 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, r rule) (testbed.Undo, 
 	if !slices.Contains(directionsKnown, d) {
 		return nil, fmt.Errorf("direction %q: want %s, %s or %s", d, testbed.Upstream, testbed.Downstream, testbed.Both)
 	}
-	if pairs := e.between(on); len(pairs) > 0 {
-		return e.disturb(pairs, on, d, r)
-	}
 	id, l, err := e.link(on)
 	if err != nil {
+		if pairs := e.proxies.between(on); len(pairs) > 0 {
+			return e.disturb(pairs, on, d, r)
+		}
 		return nil, err
 	}
 	w := e.countHits(func(c history.Command) bool {
@@ -157,34 +157,8 @@ func (e *env) shut(on testbed.Link, d testbed.Direction, r rule) (testbed.Undo, 
 	}), nil
 }
 
-// between returns the proxies of a link between two servers, or from a client to a Sentinel; none for any
-// other link. The first carries commands.
-func (e *env) between(l testbed.Link) []*proxy {
-	switch {
-	case e.cluster != nil:
-		return e.cluster.between(l)
-	case e.sentinels != nil:
-		return e.sentinels.between(l)
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, s := range e.streams {
-		if s.replica.name == l.From && s.primary.name == l.To {
-			return []*proxy{s.proxy}
-		}
-	}
-	return nil
-}
-
-// proxiesOf returns the proxies of any link; none if there is no such link.
-func (e *env) proxiesOf(l testbed.Link) []*proxy {
-	if _, one, err := e.link(l); err == nil {
-		return []*proxy{one.proxy}
-	}
-	return e.between(l)
-}
-
-// disturb applies a rule to the proxies of one link. Hits is that of the first proxy.
+// disturb applies a rule to the proxies of a link between two servers, or from a client to a Sentinel. Hits is that of
+// the first proxy, which carries commands.
 func (e *env) disturb(pairs []*proxy, on testbed.Link, d testbed.Direction, r rule) (testbed.Undo, error) {
 	begin := func() (testbed.Undo, error) {
 		first, others := pairs[0].disturb(d, r), make([]func(), len(pairs)-1)

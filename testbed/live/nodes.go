@@ -178,10 +178,4 @@ func number(ctx context.Context, c *redis.Client, section, field string) (int, e
 }
 
 // List implements testbed.Inspector.
-func (e *env) List() []string {
-	var names []string
-	for _, n := range e.serving() {
-		names = append(names, n.name)
-	}
-	return names
-}
+func (e *env) List() []string { return nodeNames(e.serving()) }

@@ -50,23 +50,26 @@ func newPeerProxies(p *proxies, host string) *peerProxies {
 type peerProxy struct {
 	*door
 	peerProxies *peerProxies
-	name        string // the name of the server behind the peer proxy
 	upstream    func() (addr string, err error)
 	hear        hearing
-
-	mu    sync.Mutex
-	pairs map[string]*proxy // by peer
+	// pairs are the proxies, by peer. A proxy's upstream direction is from the peer to the server.
+	pairs map[string]*proxy
 }
 
 // hearing is called with each command of a peer.
 type hearing func(peer string, args []history.Bytes)
 
-// open opens a peer proxy in front of the server with that name. It calls upstream for each
+// open opens a peer proxy in front of the server with that name, for these peers; none is the server itself. It calls upstream for each
 // connection; upstream returns the server's address for this program, or an error while the server
 // is down. If hear is not nil, it gets each command of a peer before the server does. A peer proxy
 // with hear carries only Redis's client protocol.
-func (d *peerProxies) open(name string, upstream func() (string, error), hear hearing) (*peerProxy, error) {
-	one := &peerProxy{peerProxies: d, name: name, upstream: upstream, hear: hear, pairs: map[string]*proxy{}}
+func (d *peerProxies) open(name string, peers []string, upstream func() (string, error), hear hearing) (*peerProxy, error) {
+	one := &peerProxy{peerProxies: d, upstream: upstream, hear: hear, pairs: map[string]*proxy{}}
+	for _, peer := range peers {
+		if peer != name {
+			one.pairs[peer] = d.proxies.open(peer, name)
+		}
+	}
 	var err error
 	one.door, err = d.proxies.door(name, d.host, one.way)
 	return one, err
@@ -97,7 +100,7 @@ var errStranger = errors.New("no server of the trial has this address")
 // way leads a peer's connection through the peer's proxy to where the server is now.
 func (d *peerProxy) way(ctx context.Context, c net.Conn) (from net.Conn, p *proxy, upstream string, err error) {
 	peer := d.who(ctx, c)
-	if peer == "" {
+	if d.pairs[peer] == nil {
 		return nil, nil, "", errStranger
 	}
 	if upstream, err = d.upstream(); err != nil {
@@ -106,7 +109,7 @@ func (d *peerProxy) way(ctx context.Context, c net.Conn) (from net.Conn, p *prox
 	if d.hear != nil {
 		c = &heard{Conn: c, in: resp.NewReader(c), hear: func(args []history.Bytes) { d.hear(peer, args) }}
 	}
-	return c, d.pair(peer), upstream, nil
+	return c, d.pairs[peer], upstream, nil
 }
 
 // heard is a connection whose reader is told each command before it gets the command.
@@ -159,15 +162,4 @@ func (d *peerProxy) who(ctx context.Context, c net.Conn) string {
 			return ""
 		}
 	}
-}
-
-// pair returns the proxy between that peer and this server. The proxy's upstream direction is from the
-// peer to the server. Neither server needs to run.
-func (d *peerProxy) pair(peer string) *proxy {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.pairs[peer] == nil {
-		d.pairs[peer] = d.peerProxies.proxies.open(peer + "-" + d.name)
-	}
-	return d.pairs[peer]
 }

@@ -40,7 +40,7 @@ func newLobby(t *testing.T) *lobby {
 	l.peerProxies = newPeerProxies(proxies, loopback)
 	l.serve()
 	var err error
-	l.peerProxy, err = l.peerProxies.open("server", func() (string, error) {
+	l.peerProxy, err = l.peerProxies.open("server", []string{"a", "b", "c"}, func() (string, error) {
 		if addr := l.server.Load().(string); addr != "" {
 			return addr, nil
 		}
@@ -129,7 +129,7 @@ func TestAPeerProxyTellsPeersApart(t *testing.T) {
 			v.say("ONE")
 			v.hears("ONE")
 		}
-		undo := l.peerProxy.pair("a").impose(d, always(hold))
+		undo := l.peerProxy.pairs["a"].impose(d, always(hold))
 		a.say("TWO")
 		b.say("TWO")
 		b.hears("TWO")

@@ -32,22 +32,25 @@ func newProxies() *proxies {
 
 // proxy is the toxiproxy proxy of one link: a linkToxic on each direction of all its connections.
 type proxy struct {
-	name   string
+	ends   testbed.Link
 	server *toxiproxy.ApiServer
 	chain  *toxiproxy.ToxicCollection
 	toxics map[testbed.Direction]*linkToxic
 
 	mu     sync.Mutex
 	joined int               // connections so far
-	ends   map[net.Conn]bool // of connections that have not ended
+	open   map[net.Conn]bool // ends of connections that have not ended
 	closed bool
 }
 
-// open makes the proxy of a link.
-func (p *proxies) open(name string) *proxy {
+// String returns the link's name.
+func (p *proxy) String() string { return p.ends.From + "-" + p.ends.To }
+
+// open makes a proxy of the link from one end to the other. A link may have several.
+func (p *proxies) open(from, to string) *proxy {
 	one := &proxy{
-		name: name, server: p.server, chain: toxiproxy.NewProxy(p.server, name, "", "").Toxics,
-		toxics: map[testbed.Direction]*linkToxic{}, ends: map[net.Conn]bool{},
+		ends: testbed.Link{From: from, To: to}, server: p.server, chain: toxiproxy.NewProxy(p.server, from+"-"+to, "", "").Toxics,
+		toxics: map[testbed.Direction]*linkToxic{}, open: map[net.Conn]bool{},
 	}
 	for _, d := range directions(testbed.Both) {
 		w, err := one.chain.AddToxicJson(strings.NewReader(fmt.Sprintf(`{"type":%q,"stream":%q}`, linkToxicType, d)))
@@ -74,7 +77,7 @@ func (p *proxy) join(from, to net.Conn) (number int, err error) {
 		return 0, net.ErrClosed
 	}
 	p.joined++
-	p.ends[from], p.ends[to] = true, true
+	p.open[from], p.open[to] = true, true
 	name := strconv.Itoa(p.joined)
 	p.chain.StartLink(p.server, name+"upstream", from, end{to, p}, stream.Upstream)
 	p.chain.StartLink(p.server, name+"downstream", to, end{from, p}, stream.Downstream)
@@ -90,7 +93,7 @@ type end struct {
 // Close implements net.Conn.
 func (e end) Close() error {
 	e.proxy.mu.Lock()
-	delete(e.proxy.ends, e.Conn)
+	delete(e.proxy.open, e.Conn)
 	e.proxy.mu.Unlock()
 	return e.Conn.Close()
 }
@@ -99,7 +102,7 @@ func (e end) Close() error {
 func (p *proxy) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.ends) == 0
+	return len(p.open) == 0
 }
 
 // close ends the proxy's connections, and refuses new ones.
@@ -107,7 +110,7 @@ func (p *proxy) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	for c := range p.ends {
+	for c := range p.open {
 		c.Close()
 	}
 }
@@ -140,6 +143,21 @@ func (p *proxy) caught(d testbed.Direction) int {
 		n += p.toxics[one].messages()
 	}
 	return n
+}
+
+// between returns the proxies of a link, in the order in which they were opened; none if there is no such link,
+// or no longer.
+func (p *proxies) between(l testbed.Link) (found []*proxy) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.all {
+		one.mu.Lock()
+		if one.ends.From == l.From && one.ends.To == l.To && !one.closed {
+			found = append(found, one)
+		}
+		one.mu.Unlock()
+	}
+	return found
 }
 
 // heal ends all rules of all proxies. Messages that they held are dropped.
@@ -192,9 +210,9 @@ func (p *proxies) door(name, host string, w way) (*door, error) {
 }
 
 // forward opens a proxy, with a door from which it leads to the address that upstream returns.
-func (p *proxies) forward(name, host string, upstream func() string) (*proxy, *door, error) {
-	one := p.open(name)
-	d, err := p.door(name, host, func(_ context.Context, c net.Conn) (net.Conn, *proxy, string, error) {
+func (p *proxies) forward(from, to, host string, upstream func() string) (*proxy, *door, error) {
+	one := p.open(from, to)
+	d, err := p.door(to, host, func(_ context.Context, c net.Conn) (net.Conn, *proxy, string, error) {
 		return c, one, upstream(), nil
 	})
 	return one, d, err

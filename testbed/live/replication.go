@@ -22,7 +22,7 @@ type syncLink struct {
 
 // follow opens the link from a replica to a primary.
 func (e *env) follow(replica, primary *node) (*syncLink, error) {
-	proxy, door, err := e.proxies.forward(replica.name+"-"+primary.name, e.place.ListenIP(), primary.addr)
+	proxy, door, err := e.proxies.forward(replica.name, primary.name, e.place.ListenIP(), primary.addr)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (e ownEnv) StopReplication(context.Context) (testbed.Undo, error) {
 	}
 	var undos []testbed.Undo
 	for _, l := range links {
-		if pairs := e.between(l); len(pairs) > 0 {
+		if pairs := e.proxies.between(l); len(pairs) > 0 {
 			undos = append(undos, pairs[0].disturb(testbed.Downstream, always(hold)))
 		}
 	}

@@ -74,13 +74,14 @@ func (e *env) announce() error {
 		n.sentinel = true
 		e.sentinels.all = append(e.sentinels.all, n)
 	}
-	for _, n := range slices.Concat(e.nodes, e.sentinels.all) {
+	servers := slices.Concat(e.nodes, e.sentinels.all)
+	for _, n := range servers {
 		n.peerProxies = e.peerProxies
 		var hear hearing
 		if !n.sentinel {
 			hear = e.hearing(n)
 		}
-		d, err := e.peerProxies.open(n.name, n.reach, hear)
+		d, err := e.peerProxies.open(n.name, nodeNames(servers), n.reach, hear)
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func (e *env) reachWatched(c *client, id int) error {
 	for _, s := range e.sentinels.all {
 		link := &sentinelLink{client: id, gate: e.gate, sentinel: s}
 		var err error
-		if link.proxy, link.door, err = e.proxies.forward(fmt.Sprintf("c%d-%s", id, s.name), loopback, s.addr); err != nil {
+		if link.proxy, link.door, err = e.proxies.forward(clientName(id), s.name, loopback, s.addr); err != nil {
 			return err
 		}
 		e.sentinels.links = append(e.sentinels.links, link)
@@ -99,9 +99,4 @@ func (a *sentinelLink) dial(ctx context.Context) (net.Conn, error) {
 		return nil, err // a nil interface, not a nil *Conn
 	}
 	return c, nil
-}
-
-// leads reports whether l names the link a.
-func (a *sentinelLink) leads(l testbed.Link) bool {
-	return l.From == fmt.Sprintf("c%d", a.client) && l.To == a.sentinel.name
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -126,25 +125,6 @@ func (e sentinelEnv) retire(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("make %s a replica: %w", old.name, err)
-	}
-	return nil
-}
-
-// between returns the proxy of a link between two servers, or between a client and a Sentinel;
-// none for any other link.
-func (w *sentinels) between(l testbed.Link) []*proxy {
-	for n, d := range w.peerProxies {
-		if n.name != l.To {
-			continue
-		}
-		if i := slices.IndexFunc(w.links, func(a *sentinelLink) bool { return a.leads(l) }); i >= 0 {
-			return []*proxy{w.links[i].proxy}
-		}
-		for from := range w.peerProxies {
-			if from.name == l.From && from != n {
-				return []*proxy{d.pair(l.From)}
-			}
-		}
 	}
 	return nil
 }

@@ -20,14 +20,9 @@ import (
 // of writes that the old primary acknowledged after the cut; 0 if the node was not promoted in
 // time.
 func (e sentinelEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
-	heir, old, err := e.ownEnv.heir(node)
+	heir, old, _, err := e.sides(node, clients)
 	if err != nil {
 		return nil, fmt.Errorf("split brain: %w", err)
-	}
-	for _, id := range clients {
-		if id < 0 || id >= len(e.clients) {
-			return nil, fmt.Errorf("split brain: no client %d", id)
-		}
 	}
 	heal, err := e.fallApart(ctx, old, clients)
 	if err != nil {
@@ -68,11 +63,8 @@ func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (he
 		}
 		healed()
 	}
-	var all []string
+	all := nodeNames(slices.Concat(e.nodes, e.sentinels.all))
 	minority := map[string]bool{old.name: true, e.sentinels.all[0].name: true}
-	for _, n := range slices.Concat(e.nodes, e.sentinels.all) {
-		all = append(all, n.name)
-	}
 	for id, c := range e.clients {
 		all = append(all, c.Locks().ID)
 		minority[c.Locks().ID] = !slices.Contains(others, id)
@@ -82,7 +74,7 @@ func (e sentinelEnv) fallApart(ctx context.Context, old *node, others []int) (he
 			if minority[from] == minority[to] {
 				continue
 			}
-			for _, p := range e.proxiesOf(testbed.Link{From: from, To: to}) {
+			for _, p := range e.proxies.between(testbed.Link{From: from, To: to}) {
 				undos = append(undos, p.impose(testbed.Both, always(drop)))
 			}
 		}

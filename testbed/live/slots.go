@@ -99,7 +99,7 @@ func (m *migration) begin(ctx context.Context) (err error) {
 	if len(m.slots) == 0 {
 		return nil
 	}
-	m.link, m.door, err = m.proxies.forward(m.from.name+"-"+m.to.name+"-slots", m.place.ListenIP(), m.to.addr)
+	m.link, m.door, err = m.proxies.forward(m.from.name, m.to.name+" (slots)", m.place.ListenIP(), m.to.addr)
 	if err != nil {
 		return err
 	}

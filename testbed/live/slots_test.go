@@ -77,7 +77,7 @@ func TestSlotsStayWhereNobodyKnowsWhetherTheirKeysHaveMoved(t *testing.T) {
 	from, to := newStubNode(t, place), newStubNode(t, place) // from is down
 	startAs(t, to, place, heir)
 	proxies := newProxies()
-	link, door, err := proxies.forward("n0-n1-slots", "127.0.0.1", heir.Addr)
+	link, door, err := proxies.forward("n0", "n1 (slots)", "127.0.0.1", heir.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}

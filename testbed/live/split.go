@@ -15,17 +15,7 @@ import (
 // starts the count of writes and promotes the node. So each write of the old primary either may
 // have reached the new primary or counts as a hit, never both.
 func (e manualEnv) Split(ctx context.Context, node string, clients []int) (testbed.Undo, error) {
-	if e.setup.SharedLinks {
-		return nil, errors.New("split brain: the clients share their links, and cannot be moved one by one")
-	}
-	var moved []*client
-	for _, id := range clients {
-		if id < 0 || id >= len(e.clients) {
-			return nil, fmt.Errorf("split brain: no client %d", id)
-		}
-		moved = append(moved, e.clients[id])
-	}
-	heir, old, err := e.heir(node)
+	heir, old, moved, err := e.sides(node, clients)
 	if err != nil {
 		return nil, fmt.Errorf("split brain: %w", err)
 	}
@@ -44,6 +34,21 @@ func (e manualEnv) Split(ctx context.Context, node string, clients []int) (testb
 		return nil, fmt.Errorf("split brain: %w", errors.Join(err, uerr))
 	}
 	return unite, nil
+}
+
+// sides returns the primary that a split is to have on one side, and the named replica and the clients on the other.
+func (e *env) sides(name string, clients []int) (heir, old *node, moved []*client, err error) {
+	if e.setup.SharedLinks {
+		return nil, nil, nil, errors.New("the clients share their links, and cannot be moved one by one")
+	}
+	for _, id := range clients {
+		if id < 0 || id >= len(e.clients) {
+			return nil, nil, nil, fmt.Errorf("no client %d", id)
+		}
+		moved = append(moved, e.clients[id])
+	}
+	heir, old, err = e.heir(name)
+	return heir, old, moved, err
 }
 
 // part makes heir a second primary and moves the clients in moved to heir.
