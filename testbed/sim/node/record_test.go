@@ -55,25 +55,16 @@ func (r *onRecord) Changed(key string, by history.ChangedBy, before, after *hist
 	}
 }
 
-// step calls do, and returns the changes that the node reports meanwhile, as "cause key …" for
-// each run of changes with one cause.
-func (r *onRecord) step(do func()) string {
+// step calls do, and stores the changes that the node reports meanwhile. Changes with one cause must be in the
+// order of their keys.
+func (r *onRecord) step(do func()) {
 	r.changes = nil
 	do()
-	var told []string
 	for i, c := range r.changes {
-		if i == 0 || r.changes[i-1].By != c.By {
-			told = append(told, string(c.By))
-		} else if r.changes[i-1].Key >= c.Key {
+		if i > 0 && r.changes[i-1].By == c.By && r.changes[i-1].Key >= c.Key {
 			r.t.Errorf("%q was told after %q", c.Key, r.changes[i-1].Key)
 		}
-		told = append(told, string(c.Key))
 	}
-	return strings.Join(told, " ")
-}
-
-func (r *onRecord) do(args ...string) string {
-	return r.step(func() { r.s.Exec(r.wall(), args) })
 }
 
 // complete checks that the reported changes add up to the node's contents.
@@ -159,30 +150,31 @@ func TestWhatIsToldIsWhatTheNodeHas(t *testing.T) {
 			switch what {
 			case 0:
 				r.skew = time.Duration(rapid.IntRange(-100, 100).Draw(t, "skew")) * 777 * time.Millisecond
-				r.only(r.step(r.ClockSet), history.ByClock)
+				r.only(r.ClockSet, history.ByClock)
 			case 1:
-				r.only(r.step(func() { r.Expire(r.wall()) }), history.ByExpiry)
+				r.only(func() { r.Expire(r.wall()) }, history.ByExpiry)
 			case 2:
-				r.only(r.step(func() { r.Evict(r.wall()) }), history.ByExpiry, history.ByEviction)
+				r.only(func() { r.Evict(r.wall()) }, history.ByExpiry, history.ByEviction)
 			case 3:
-				r.only(r.step(func() { disk = r.Snapshot(r.wall()) }), history.ByExpiry)
+				r.only(func() { disk = r.Snapshot(r.wall()) }, history.ByExpiry)
 			case 4:
-				r.only(r.step(func() { r.Reload(r.wall(), disk, true) }), history.ByRestart, history.ByExpiry)
+				r.only(func() { r.Reload(r.wall(), disk, true) }, history.ByRestart, history.ByExpiry)
 			case 5:
-				r.only(r.step(func() { r.SetReadOnly(true); r.Load(r.wall(), disk) }))
-				r.only(r.step(func() { r.SetReadOnly(false) }), history.ByPromotion)
+				r.only(func() { r.SetReadOnly(true); r.Load(r.wall(), disk) })
+				r.only(func() { r.SetReadOnly(false) }, history.ByPromotion)
 			default:
 				args := r.drawn(t, commands)
-				r.only(r.step(func() { r.s.Exec(r.wall(), args) }), history.ByExpiry, history.ByCommand)
+				r.only(func() { r.s.Exec(r.wall(), args) }, history.ByExpiry, history.ByCommand)
 			}
 			r.complete(strconv.Itoa(what))
 		}
 	})
 }
 
-// only checks that every reported change has one of these causes, and that the causes come in
-// this order. A change by the clock to a key that was not there before does not count.
-func (r *onRecord) only(_ string, by ...history.ChangedBy) {
+// only calls do, and checks that every change that the node reports meanwhile has one of these causes, and that the
+// causes come in this order. A change by the clock to a key that was not there before does not count.
+func (r *onRecord) only(do func(), by ...history.ChangedBy) {
+	r.step(do)
 	last := 0
 	for _, c := range r.changes {
 		if c.By == history.ByClock && c.Before == nil {
@@ -202,104 +194,6 @@ func (r *onRecord) only(_ string, by ...history.ChangedBy) {
 	}
 }
 
-// recordStep is one step of a test, and the changes that the node must report in it.
-type recordStep struct {
-	do   func(r *onRecord) string
-	want string
-}
-
-func told(args ...string) func(*onRecord) string {
-	return func(r *onRecord) string { return r.do(args...) }
-}
-
-func toldAfter(d time.Duration, args ...string) func(*onRecord) string {
-	return func(r *onRecord) string { r.now += d; return r.do(args...) }
-}
-
-// whatIsTold holds test cases by name: for each cause of changes, steps and the changes that
-// the node must report.
-var whatIsTold = map[string][]recordStep{
-	"commands": {
-		{told("SET", "k", "v"), "command k"}, {told("GET", "k"), ""}, {told("SET", "k", "v"), ""}, {told("SET", "k", "w", "NX"), ""},
-		{told("PEXPIRE", "k", "10"), "command k"}, {told("PEXPIRE", "k", "10"), ""}, {told("PERSIST", "k"), "command k"},
-		{told("MSET", "z", "1", "a", "1"), "command a z"}, {told("RENAME", "k", "j"), "command j k"}, {told("WAIT", "0", "0"), ""},
-		{told("FLUSHALL"), "command a j z"},
-	},
-	"a script": {{told("EVAL", `redis.call("SET", "b", 1) redis.call("SET", "a", 1) redis.call("DEL", "b") return redis.error_reply("ERR no")`, "0"), "command a"}},
-	"a transaction": {
-		{told("MULTI"), ""}, {told("SET", "b", "1"), ""}, {told("SET", "a", "1"), ""}, {told("EXEC"), "command a b"},
-		{told("MULTI"), ""}, {told("DEL", "a"), ""}, {told("DISCARD"), ""},
-	},
-	"expiry before a command": {
-		{told("SET", "k", "v", "PX", "10"), "command k"}, {toldAfter(10*time.Millisecond, "GET", "k"), ""},
-		{toldAfter(time.Millisecond, "SET", "k", "w"), "expiry k command k"},
-	},
-	"expiry within one": {{told("SET", "k", "v"), "command k"}, {told("PEXPIRE", "k", "-1"), "command k"}},
-	"active expiry": {
-		{told("SET", "k", "v", "PX", "10"), "command k"},
-		{func(r *onRecord) string {
-			r.now += time.Second
-			return r.step(func() { r.Expire(r.wall()) })
-		}, "expiry k"},
-	},
-	"eviction": {
-		{told("MSET", "b", "1", "a", "1"), "command a b"},
-		{func(r *onRecord) string { return r.step(func() { r.Evict(r.wall()) }) }, "eviction a b"},
-	},
-	"a clock set forward and back": {
-		{told("MSET", "b", "1", "a", "1"), "command a b"}, {told("PEXPIRE", "a", "10"), "command a"},
-		{func(r *onRecord) string { r.skew = time.Second; return r.step(r.ClockSet) }, "clock a"},
-		{func(r *onRecord) string { r.skew = 0; return r.step(r.ClockSet) }, "clock a"},
-		{func(r *onRecord) string { r.skew = time.Second; return r.step(r.ClockSet) }, "clock a"},
-		{told("PING"), "expiry a"},
-	},
-	"a replica": {
-		{told("MSET", "b", "1", "a", "1"), "command a b"}, {func(r *onRecord) string {
-			return r.step(func() {
-				r.SetReadOnly(true)
-				r.Load(r.wall(), node.Snapshot{})
-				r.Evict(r.wall())
-				r.ClockSet()
-			})
-		}, ""},
-		{func(r *onRecord) string { return r.step(func() { r.SetReadOnly(false) }) }, "promotion a b"},
-		{told("SET", "a", "1"), "command a"},
-	},
-	"a process that is down": {
-		{told("MSET", "b", "1", "a", "1"), "command a b"}, {told("PEXPIRE", "b", "10"), "command b"},
-		{func(r *onRecord) string {
-			return r.step(func() {
-				kept := r.Snapshot(r.wall())
-				r.Unwatch()
-				r.now += time.Second
-				r.Expire(r.wall())
-				r.Reload(r.wall(), kept, true)
-			})
-		}, "expiry b"},
-		{func(r *onRecord) string { return r.step(func() { r.Reload(r.wall(), node.Snapshot{}, true) }) }, "restart a"},
-	},
-}
-
-func TestEachCauseIsTold(t *testing.T) {
-	n, err := node.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, steps := range whatIsTold {
-		t.Run(name, func(t *testing.T) {
-			r := newOnRecord(t, n)
-			for i, s := range steps {
-				if got := s.do(r); got != s.want {
-					t.Errorf("step %d: got %q, want %q", i, got, s.want)
-				}
-				if name != "a replica" {
-					r.complete(s.want)
-				}
-			}
-		})
-	}
-}
-
 // TestContentsAreWrittenAsRedisWritesThem checks the contents of keys of each type. Their parts
 // have a fixed order, and expiry times are on the history's clock.
 func TestContentsAreWrittenAsRedisWritesThem(t *testing.T) {
@@ -316,7 +210,7 @@ func TestContentsAreWrittenAsRedisWritesThem(t *testing.T) {
 		{"SADD", "set", "n", "m"},
 		{"ZADD", "zset", "1.5", "b", "1700000000000", "a", "inf", "c"},
 	} {
-		r.do(args...)
+		r.step(func() { r.s.Exec(r.wall(), args) })
 	}
 	const want = `{"index":0,"node":"","key":"hash","by":"","from":0,"to":0,"after":{"type":"hash","fields":[{"name":"a","value":"1"},{"name":"b","value":"2"}]}}
 {"index":0,"node":"","key":"list","by":"","from":0,"to":0,"after":{"type":"list","members":["y","x","y"]}}
