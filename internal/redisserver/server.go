@@ -104,9 +104,11 @@ func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, err
 // firstPort and ports are the start and the size of the range from which FreePort takes ports in
 // turn. The range is below the one that systems use for outgoing connections and for listeners
 // without a chosen port. So other programs hardly ever take a killed server's port before the
-// server is back. A cluster bus uses its node's port plus 10,000, which is below the system's range
-// too.
+// server is back. So is the range of the cluster buses.
 const firstPort, ports = 10_000, 10_000
+
+// BusOffset is the difference between the port of a server's cluster bus and its port for clients.
+const BusOffset = 10_000
 
 var nextPort atomic.Int64
 
@@ -211,6 +213,11 @@ func (s *Server) Port() int { return s.port }
 
 // Peer returns the address from which the server connects to other servers (Options.Source).
 func (s *Server) Peer() string { return s.source }
+
+// Bus returns the address of the server's cluster bus.
+func (s *Server) Bus() string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port+BusOffset))
+}
 
 // PID returns the server's process id.
 func (s *Server) PID() int { return s.process.Pid }

@@ -17,7 +17,6 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
-	"github.com/testcontainers/testcontainers-go"
 
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed/live"
@@ -54,10 +53,8 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 	}
 	making, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	made, err := s.engine.docker.CreateContainer(making, s.request(b, o))
-	if made != nil {
-		b.id = made.GetContainerID()
-	}
+	made, err := s.engine.client.ContainerCreate(making, s.request(b, o))
+	b.id = made.ID
 	b.remove = sync.OnceValue(func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		defer cancel()
@@ -75,27 +72,24 @@ func (s *session) newBox(ctx context.Context, o live.ServerOptions) (b *box, err
 // request describes the container. The container runs the server directly, not the image's
 // entrypoint, which would change the files' owner. The server listens on all addresses of its
 // container, because nothing else uses the container.
-func (s *session) request(b *box, o live.ServerOptions) testcontainers.ContainerRequest {
+func (s *session) request(b *box, o live.ServerOptions) client.ContainerCreateOptions {
 	command := []string{filepath.Join(data, redisConf)}
 	if o.Sentinel {
 		command = slices.Concat([]string{filepath.Join(data, sentinelConf)}, redisserver.Basics(data, b.port), o.Args, []string{"--sentinel"})
 	}
 	p, _ := network.PortFrom(uint16(b.port), network.TCP)
-	published := network.PortMap{p: {{HostIP: netip.MustParseAddr(loopback), HostPort: strconv.Itoa(b.port)}}}
 	name := s.networkName()
-	return testcontainers.ContainerRequest{
-		Name:  strings.Join([]string{name, o.Name, strconv.Itoa(b.port)}, "-"),
-		Image: s.image.name, Entrypoint: []string{s.image.server}, Cmd: command,
-		Labels: s.labels(), ExposedPorts: []string{p.String()}, Networks: []string{name},
-		ConfigModifier: func(c *container.Config) { c.User, c.WorkingDir, c.Env = s.engine.facts.user, data, b.environment },
-		HostConfigModifier: func(h *container.HostConfig) {
-			h.PortBindings = published
-			h.Mounts = slices.Concat([]mount.Mount{{Type: mount.TypeBind, Source: o.Dir, Target: data}}, b.mounts)
-			s.engine.facts.host(h)
+	return client.ContainerCreateOptions{
+		Name: strings.Join([]string{name, o.Name, strconv.Itoa(b.port)}, "-"),
+		Config: &container.Config{
+			Image: s.image.name, Entrypoint: []string{s.image.server}, Cmd: command, Env: b.environment,
+			User: s.engine.facts.user, WorkingDir: data, Labels: s.labels(), ExposedPorts: network.PortSet{p: {}},
 		},
-		EndpointSettingsModifier: func(all map[string]*network.EndpointSettings) {
-			all[name] = &network.EndpointSettings{NetworkID: s.network} // needed even if testcontainers did not find the network
-		},
+		HostConfig: s.engine.facts.host(&container.HostConfig{
+			NetworkMode:  container.NetworkMode(name),
+			PortBindings: network.PortMap{p: {{HostIP: netip.MustParseAddr(loopback), HostPort: strconv.Itoa(b.port)}}},
+			Mounts:       slices.Concat([]mount.Mount{{Type: mount.TypeBind, Source: o.Dir, Target: data}}, b.mounts),
+		}),
 	}
 }
 

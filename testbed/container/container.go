@@ -128,23 +128,13 @@ func (p *provider) close() error {
 // place implements live.Place for one trial, on the session's network.
 type place struct{ *session }
 
-var _ live.Hosted = place{}
-
-// ListenIP implements live.Place.
-func (p place) ListenIP() string {
-	if p.engine.facts.desktop {
-		return loopback
-	}
-	return p.gateway.String()
-}
-
-// Host implements live.Hosted. In Docker Desktop's virtual machine, host.docker.internal stands for
+// Listen implements live.Place. In Docker Desktop's virtual machine, host.docker.internal stands for
 // this machine's loopback interface.
-func (p place) Host() string {
+func (p place) Listen() (ip, host string) {
 	if p.engine.facts.desktop {
-		return "host.docker.internal"
+		return loopback, "host.docker.internal"
 	}
-	return ""
+	return p.gateway.String(), p.gateway.String()
 }
 
 // Start implements live.Place.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
-	"github.com/testcontainers/testcontainers-go"
 
 	"github.com/lockstorm/lockstorm/testbed/live"
 )
@@ -22,9 +21,9 @@ type frozen struct {
 	output net.Conn // the container's output, which ContainerAttach returns after thaw
 }
 
-func (f frozen) NetworkList(ctx context.Context, _ client.NetworkListOptions) (client.NetworkListResult, error) {
+func (f frozen) ContainerCreate(ctx context.Context, _ client.ContainerCreateOptions) (client.ContainerCreateResult, error) {
 	<-ctx.Done()
-	return client.NetworkListResult{}, ctx.Err()
+	return client.ContainerCreateResult{}, ctx.Err()
 }
 
 // ContainerAttach ignores ctx, as the real client's does.
@@ -32,8 +31,6 @@ func (f frozen) ContainerAttach(context.Context, string, client.ContainerAttachO
 	<-f.thaw
 	return client.ContainerAttachResult{HijackedResponse: client.NewHijackedResponse(f.output, "")}, nil
 }
-
-func (frozen) Close() error { return nil }
 
 // unruly is an engine that starts containers and fails every request about them afterwards.
 type unruly struct {
@@ -66,15 +63,7 @@ func (unruly) ContainerKill(context.Context, string, client.ContainerKillOptions
 }
 
 // sessionOf returns a session that uses the engine c.
-func sessionOf(c client.APIClient) *session {
-	docker := &testcontainers.DockerProvider{DockerProviderOptions: &testcontainers.DockerProviderOptions{
-		GenericProviderOptions: &testcontainers.GenericProviderOptions{},
-	}}
-	docker.SetClient(c)
-	return &session{
-		engine: &engine{docker: docker, client: c},
-	}
-}
+func sessionOf(c client.APIClient) *session { return &session{engine: &engine{client: c}} }
 
 func TestAnEngineThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	o := live.ServerOptions{Name: "n0", Dir: t.TempDir()}

@@ -51,16 +51,16 @@ func TestServersRunAsWhoeverOwnsTheirFiles(t *testing.T) {
 
 func TestServersReachThisMachineWhereItListens(t *testing.T) {
 	for name, c := range map[string]struct {
-		facts          facts
-		listenIP, host string
+		facts    facts
+		ip, host string
 	}{
-		"an engine":      {facts{}, "10.1.2.1", ""},
+		"an engine":      {facts{}, "10.1.2.1", "10.1.2.1"},
 		"Docker Desktop": {facts{desktop: true}, "127.0.0.1", "host.docker.internal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := place{&session{engine: &engine{facts: c.facts}, gateway: netip.MustParseAddr("10.1.2.1")}}
-			if p.ListenIP() != c.listenIP || p.Host() != c.host {
-				t.Errorf("got %s and %q, want %s and %q", p.ListenIP(), p.Host(), c.listenIP, c.host)
+			if ip, host := p.Listen(); ip != c.ip || host != c.host {
+				t.Errorf("got %s and %q, want %s and %q", ip, host, c.ip, c.host)
 			}
 		})
 	}

@@ -37,10 +37,7 @@ type server struct {
 	own  netip.Addr
 }
 
-var (
-	_ live.Peer   = (*server)(nil)
-	_ live.Busser = (*server)(nil)
-)
+var _ live.Peer = (*server)(nil)
 
 // start starts a server in the previous server's box or, without one, in a new box.
 func (s *session) start(ctx context.Context, o live.ServerOptions) (*server, error) {
@@ -252,10 +249,10 @@ func (s *server) Addr() string { return s.addr }
 // Peer implements live.Peer: the container's address.
 func (s *server) Peer() string { return s.own.String() }
 
-// Bus implements live.Busser with the container's own address, since only the port for clients is
+// Bus implements live.Peer with the container's own address, since only the port for clients is
 // published. Where that address cannot be reached, Elects excludes clusters.
 func (s *server) Bus() string {
-	return net.JoinHostPort(s.own.String(), strconv.Itoa(s.port+live.BusOffset))
+	return net.JoinHostPort(s.own.String(), strconv.Itoa(s.port+redisserver.BusOffset))
 }
 
 // Pause implements live.Server.

@@ -156,8 +156,8 @@ var _ live.Shared = (*place)(nil)
 // Prefix implements live.Shared.
 func (p *place) Prefix() string { return p.prefix }
 
-// ListenIP implements live.Place, but no server connects to this program.
-func (*place) ListenIP() string { return "127.0.0.1" }
+// Listen implements live.Place, but no server connects to this program.
+func (*place) Listen() (ip, host string) { return "127.0.0.1", "127.0.0.1" }
 
 // Close implements live.Place.
 func (*place) Close() error { return nil }

@@ -67,21 +67,6 @@ func TestOnlyTheTrialsKeysAreWatched(t *testing.T) {
 	}
 }
 
-// TestKeysAreSeenOverTLS checks that the observer connects as clients do.
-func TestKeysAreSeenOverTLS(t *testing.T) {
-	ca, cert, key := certificates(t)
-	_, addr := startTLS(t, ca, cert, key)
-	var changes int
-	setup := testbed.Setup{
-		Keys:   func(history.KeyChange) { changes++ },
-		Unseen: func(_ string, err error) { t.Error(err) },
-	}
-	err := run(t, Options{Addrs: []string{addr}, Own: true, TLS: true, CA: ca, Cert: cert, Key: key}, setup, setGet)
-	if err != nil || changes != 1 {
-		t.Errorf("%d changes, %v, want 1", changes, err)
-	}
-}
-
 // TestWhatIsNotGrantedIsSaid checks that the error names the command that the user may not run.
 func TestWhatIsNotGrantedIsSaid(t *testing.T) {
 	s := redistest.Test(t)

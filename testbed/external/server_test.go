@@ -159,8 +159,13 @@ func TestServersAreReachedAsTheyWant(t *testing.T) {
 				o.Addrs[1] = redistest.Test(t).Addr()
 			}
 			o.Own = name != "confined user"
-			if err := run(t, o, testbed.Setup{}, setGet); err != nil {
-				t.Error(err)
+			changes := 0 // the observer connects as clients do
+			setup := testbed.Setup{
+				Keys:   func(history.KeyChange) { changes++ },
+				Unseen: func(_ string, err error) { t.Error(err) },
+			}
+			if err := run(t, o, setup, setGet); err != nil || changes != 1 {
+				t.Errorf("%d changes, %v, want 1", changes, err)
 			}
 		})
 	}

@@ -29,39 +29,19 @@ const (
 	hashSlots = 16384
 )
 
-// BusOffset is the difference between a server's cluster bus port and its client port, unless the
-// server is a Busser.
-const BusOffset = 10_000
-
-// Busser is a Server whose cluster bus is not at its port plus BusOffset.
-type Busser interface {
-	Server
-	// Bus returns the address by which this program reaches the server's cluster bus, as
-	// "host:port".
-	Bus() string
-}
-
 // bus returns the address of the node's cluster bus, or an error while the node is down.
 func (n *node) bus() (string, error) {
 	s, err := n.running()
 	if err != nil {
 		return "", err
 	}
-	if b, ok := s.(Busser); ok {
-		return b.Bus(), nil
-	}
-	host, port, err := net.SplitHostPort(s.Addr())
-	if err != nil {
-		return "", err
-	}
-	number, err := strconv.Atoi(port)
-	return net.JoinHostPort(host, strconv.Itoa(number+BusOffset)), err
+	return s.(Peer).Bus(), nil
 }
 
 // joined opens two peer proxies for each node, one for its replicas and one for its cluster bus,
 // makes the node announce them, and makes the nodes a cluster. It must run before the nodes are started.
 func (e *env) joined() error {
-	e.peerProxies = newPeerProxies(e.proxies, e.place.ListenIP())
+	e.peerProxies = newPeerProxies(e.proxies, e.place)
 	e.cluster = newCluster(e)
 	for _, n := range e.nodes {
 		peerProxy, err := e.peerProxies.open(n.name, nodeNames(e.nodes), n.reach, nil)

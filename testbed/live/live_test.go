@@ -17,7 +17,7 @@ type hopeless struct{ start, close error }
 func (hopeless) Name() string                                           { return "hopeless" }
 func (h hopeless) Open(context.Context) (Place, error)                  { return h, nil }
 func (h hopeless) Start(context.Context, ServerOptions) (Server, error) { return nil, h.start }
-func (hopeless) ListenIP() string                                       { return loopback }
+func (hopeless) Listen() (ip, host string)                              { return loopback, loopback }
 func (h hopeless) Close() error                                         { return h.close }
 
 func TestATrialThatFailedTellsThatItsTeardownDidToo(t *testing.T) {

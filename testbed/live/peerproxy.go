@@ -27,21 +27,24 @@ type Peer interface {
 	// Peer returns the IPv4 source address of the server's connections to other servers. The
 	// address is unique among the trial's running servers.
 	Peer() string
+	// Bus returns the address by which this program reaches the server's cluster bus, as "host:port".
+	Bus() string
 }
 
 // peerProxies are the doors through which the servers of one trial reach each other. A
 // connection's source address tells which peer made it (Peer).
 type peerProxies struct {
 	proxies *proxies
-	host    string // Place.ListenIP
+	ip      string // of the listeners
 
 	mu    sync.Mutex
 	peers map[string]string // names of servers by source address
 	met   chan struct{}     // closed and replaced when peers grows
 }
 
-func newPeerProxies(p *proxies, host string) *peerProxies {
-	return &peerProxies{proxies: p, host: host, peers: map[string]string{}, met: make(chan struct{})}
+func newPeerProxies(p *proxies, place Place) *peerProxies {
+	ip, _ := place.Listen()
+	return &peerProxies{proxies: p, ip: ip, peers: map[string]string{}, met: make(chan struct{})}
 }
 
 // peerProxy is a door in front of one port of a server, for the trial's other servers. The
@@ -71,7 +74,7 @@ func (d *peerProxies) open(name string, peers []string, upstream func() (string,
 		}
 	}
 	var err error
-	one.door, err = d.proxies.door(name, d.host, one.way)
+	one.door, err = d.proxies.door(name, d.ip, one.way)
 	return one, err
 }
 

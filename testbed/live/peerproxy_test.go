@@ -37,7 +37,7 @@ func newLobby(t *testing.T) *lobby {
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	l := &lobby{T: t, heard: make(chan string, 100)}
 	proxies := newProxies()
-	l.peerProxies = newPeerProxies(proxies, loopback)
+	l.peerProxies = newPeerProxies(proxies, hopeless{})
 	l.serve()
 	var err error
 	l.peerProxy, err = l.peerProxies.open("server", []string{"a", "b", "c"}, func() (string, error) {

@@ -38,18 +38,11 @@ type Place interface {
 	// Start starts a server and returns when the server accepts connections. The server is killed
 	// when ctx ends, and never outlives this program, however the program ends.
 	Start(ctx context.Context, o ServerOptions) (Server, error)
-	// ListenIP returns the IPv4 address on which this program must listen so that servers can
-	// reach it.
-	ListenIP() string
+	// Listen returns the IPv4 address on which this program must listen so that servers can reach it, and the host
+	// name, or again the address, by which they do.
+	Listen() (ip, host string)
 	// Close frees the place's resources. The caller has closed all servers before.
 	Close() error
-}
-
-// Hosted is a Place whose servers reach this machine by a host name.
-type Hosted interface {
-	Place
-	// Host returns the host name for listeners at ListenIP; "" = use the address itself.
-	Host() string
 }
 
 // Shared is a Place on servers that others use, too.

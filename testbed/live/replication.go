@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,19 +16,17 @@ type syncLink struct {
 	replica, primary *node
 	proxy            *proxy
 	door             *door
-	host             string // this machine's host name for the replica; "" = use the door's address
+	host             string // this machine's host name, or address, for the replica
 }
 
 // follow opens the link from a replica to a primary.
 func (e *env) follow(replica, primary *node) (*syncLink, error) {
-	proxy, door, err := e.proxies.forward(replica.name, primary.name, e.place.ListenIP(), primary.addr)
+	ip, host := e.place.Listen()
+	proxy, door, err := e.proxies.forward(replica.name, primary.name, ip, primary.addr)
 	if err != nil {
 		return nil, err
 	}
-	s := &syncLink{replica: replica, primary: primary, proxy: proxy, door: door}
-	if h, ok := e.place.(Hosted); ok {
-		s.host = h.Host()
-	}
+	s := &syncLink{replica: replica, primary: primary, proxy: proxy, door: door, host: host}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.streams = append(e.streams, s)
@@ -38,8 +35,8 @@ func (e *env) follow(replica, primary *node) (*syncLink, error) {
 
 // address returns the host and port for the replica's REPLICAOF.
 func (s *syncLink) address() (host, port string) {
-	host, port = s.door.addr()
-	return cmp.Or(s.host, host), port
+	_, port = s.door.addr()
+	return s.host, port
 }
 
 // replicate makes n0 the primary of all other nodes and returns when all replicas are in sync.

@@ -67,7 +67,7 @@ func (w *sentinels) servers() []*node {
 // announce opens a peer proxy for each server and makes each node announce its proxy's address.
 // announce must run before the servers are started.
 func (e *env) announce() error {
-	e.peerProxies = newPeerProxies(e.proxies, e.place.ListenIP())
+	e.peerProxies = newPeerProxies(e.proxies, e.place)
 	e.sentinels = newSentinels(e)
 	for i := range testbed.Sentinels {
 		n := e.newServer(fmt.Sprintf("s%d", i))

@@ -99,7 +99,8 @@ func (m *migration) begin(ctx context.Context) (err error) {
 	if len(m.slots) == 0 {
 		return nil
 	}
-	m.link, m.door, err = m.proxies.forward(m.from.name, m.to.name+" (slots)", m.place.ListenIP(), m.to.addr)
+	ip, _ := m.place.Listen()
+	m.link, m.door, err = m.proxies.forward(m.from.name, m.to.name+" (slots)", ip, m.to.addr)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (provider) Elects() bool { return runtime.GOOS == "linux" }
 // place implements live.Place on the loopback interface.
 type place struct{}
 
-func (place) ListenIP() string { return "127.0.0.1" }
+func (place) Listen() (ip, host string) { return "127.0.0.1", "127.0.0.1" }
 
 func (place) Close() error { return nil }
 
