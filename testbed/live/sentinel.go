@@ -2,8 +2,8 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,8 +128,8 @@ func (e *env) surveil(ctx context.Context) error {
 	}
 	for i, s := range e.sentinels.all {
 		timeout := downAfter + time.Duration(i)*stagger
-		err := s.ask(ctx, func(c *redis.Client) error {
-			return c.Do(ctx, "SENTINEL", "SET", watched, "down-after-milliseconds", timeout.Milliseconds()).Err()
+		err := s.askSentinel(ctx, func(c *redis.SentinelClient) error {
+			return c.Set(ctx, watched, "down-after-milliseconds", milliseconds(timeout)).Err()
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -178,7 +178,7 @@ func serverID(s *node) string { return fmt.Sprintf("%040x", s.name) }
 func (e *env) watchful(ctx context.Context, s *node) error {
 	timeout, cancel := context.WithTimeout(ctx, untilWatchful)
 	defer cancel()
-	return s.ask(ctx, func(c *redis.Client) error {
+	return s.askSentinel(ctx, func(c *redis.SentinelClient) error {
 		if err := until(timeout, func() (string, error) { return unready(ctx, c) }); err != nil {
 			return fmt.Errorf("wait for %s to be ready: %w", s.name, err)
 		}
@@ -194,9 +194,8 @@ const untilWatchful = 30 * time.Second
 const pollEvery = 20 * time.Millisecond
 
 // unready returns the reason why a Sentinel is not ready; "" if it is ready.
-func unready(ctx context.Context, c *redis.Client) (string, error) {
-	s := asSentinel(c)
-	others, err := s.list(ctx, "SENTINELS")
+func unready(ctx context.Context, s *redis.SentinelClient) (string, error) {
+	others, err := s.Sentinels(ctx, watched).Result()
 	if err != nil {
 		return "", err
 	}
@@ -205,7 +204,7 @@ func unready(ctx context.Context, c *redis.Client) (string, error) {
 			return fmt.Sprintf("%s:%s is %s", o["ip"], o["port"], o["flags"]), nil
 		}
 	}
-	replicas, err := s.list(ctx, "REPLICAS")
+	replicas, err := s.Replicas(ctx, watched).Result()
 	if err != nil {
 		return "", err
 	}
@@ -221,37 +220,20 @@ func unready(ctx context.Context, c *redis.Client) (string, error) {
 	return "", nil
 }
 
-// sentinelClient sends Sentinel's own commands.
-type sentinelClient struct{ c *redis.Client }
-
-func asSentinel(c *redis.Client) sentinelClient { return sentinelClient{c} }
-
-// list returns the Sentinel's view of each server; whom is SENTINELS or REPLICAS.
-func (s sentinelClient) list(ctx context.Context, whom string) ([]map[string]string, error) {
-	cmd := redis.NewMapStringStringSliceCmd(ctx, "SENTINEL", whom, watched)
-	err := s.c.Process(ctx, cmd)
-	return cmd.Val(), err
-}
-
-// primary returns the address of the primary according to the Sentinel.
-func (s sentinelClient) primary(ctx context.Context) (string, error) {
-	addr, err := s.c.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", watched).StringSlice()
-	if err != nil {
-		return "", fmt.Errorf("address of the primary: %w", err)
-	}
-	if len(addr) != 2 {
-		return "", fmt.Errorf("address of the primary: got %v", addr)
-	}
-	return net.JoinHostPort(addr[0], addr[1]), nil
+// askSentinel calls exchange with a client for a Sentinel's own commands, which bypasses links and gate.
+func (n *node) askSentinel(ctx context.Context, exchange func(*redis.SentinelClient) error) error {
+	return n.ask(ctx, func(c *redis.Client) error {
+		s := redis.NewSentinelClient(testbed.RedisOptions(c.Options().Addr, adminTimeout))
+		return errors.Join(exchange(s), s.Close())
+	})
 }
 
 // state describes the primary according to the Sentinel, for error messages.
-func (s sentinelClient) state(ctx context.Context) string {
-	cmd := redis.NewMapStringStringCmd(ctx, "SENTINEL", "MASTER", watched)
-	if err := s.c.Process(ctx, cmd); err != nil {
+func state(ctx context.Context, s *redis.SentinelClient) string {
+	m, err := s.Master(ctx, watched).Result()
+	if err != nil {
 		return err.Error()
 	}
-	m := cmd.Val()
 	text := fmt.Sprintf("the primary is %s, %s Sentinels reached", m["flags"], m["num-other-sentinels"])
 	if stage := m["failover-state"]; stage != "" {
 		text += ", failover: " + stage

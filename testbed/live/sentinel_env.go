@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -71,12 +72,15 @@ func (e *env) await(ctx context.Context, n *node) error {
 // chosen returns nil if the Sentinel reports the node as the primary, else an error with
 // the Sentinel's view of the primary.
 func (e *env) chosen(ctx context.Context, s, n *node) error {
-	return s.ask(context.WithoutCancel(ctx), func(c *redis.Client) error {
-		addr, err := asSentinel(c).primary(ctx)
-		if err == nil && addr != e.sentinels.peerProxies[n].announced() {
-			err = errors.New(asSentinel(c).state(ctx))
+	return s.askSentinel(context.WithoutCancel(ctx), func(c *redis.SentinelClient) error {
+		addr, err := c.GetMasterAddrByName(ctx, watched).Result()
+		if err != nil {
+			return fmt.Errorf("address of the primary: %w", err)
 		}
-		return err
+		if strings.Join(addr, ":") != e.sentinels.peerProxies[n].announced() {
+			return errors.New(state(ctx, c))
+		}
+		return nil
 	})
 }
 
