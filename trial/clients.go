@@ -78,9 +78,11 @@ func (t *running) startClients(env testbed.Env) error {
 }
 
 // clients runs the clients until the liveness phase is over.
-func (t *running) clients(ctx context.Context, env testbed.Env, healed <-chan struct{}) error {
+func (t *running) clients(ctx context.Context, env testbed.Env, ready func(), healed <-chan struct{}) error {
 	t.stalls.watch(t.rec)
-	err := t.workload.Body(ctx, t.world(env, healed))
+	world := t.world(env, healed)
+	world.Ready = ready
+	err := t.workload.Body(ctx, world)
 	if err == nil {
 		err = t.settle()
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -220,11 +221,22 @@ func (t *running) watch(ctx context.Context) (stop func() error) {
 	}
 }
 
-// storm runs the clients and the nemesis until the liveness phase is over.
+// storm runs the clients and the nemesis until the liveness phase is over. In real time clients may need
+// seconds to start, which must not use up the faults' time.
 func (t *running) storm(ctx context.Context, env testbed.Env, healed chan struct{}) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return t.clients(ctx, env, healed) })
+	ready := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(ready) })
+	if !t.watched {
+		begin()
+	}
+	group.Go(func() error { return t.clients(ctx, env, begin, healed) })
 	group.Go(func() error {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		if err := t.disturb(ctx, env); err != nil {
 			return err
 		}

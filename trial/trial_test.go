@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/workloads"
 )
@@ -57,6 +59,30 @@ func TestTrialHealsThenLetsEveryClientInThenLooksAtTheNodes(t *testing.T) {
 		}
 		if streamed == 0 || len(e.Commands) != streamed || e.Claims.Lock != trialtest.Sound || e.Claims.TTL != time.Second {
 			t.Errorf("streamed %d commands, got %d and claims %+v", streamed, len(e.Commands), e.Claims)
+		}
+	})
+}
+
+func TestInRealTimeFaultsBeginWhenEveryClientHasStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := locks.ByID(trialtest.Sound)
+		of := r.New
+		r.ID = "test-starts-late"
+		r.New = func(c *locks.Client) (locks.Maker, error) {
+			time.Sleep(time.Second)
+			return of(c)
+		}
+		locks.Register(r)
+		defer locks.Unregister(r.ID)
+		s := soundSpec()
+		s.Lock = r.ID
+		e, err := Run(t.Context(), &trialtest.Bed{Real: true}, s, recorder(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		healed := slices.IndexFunc(e.Ops, func(op history.Op) bool { return op.F == history.FHealed })
+		if got, want := e.Ops[healed].Time, 3*time.Second+s.Options.Duration; got != want {
+			t.Errorf("three clients that start in a second each: the faults' time ended at %v, want %v", got, want)
 		}
 	})
 }

@@ -23,6 +23,8 @@ type World struct {
 	Claims history.Claims
 	Opts   Options
 	Rec    *history.Recorder
+	// Ready is called when every client can ask for locks, before the first of them does; nil = nobody waits for it.
+	Ready func()
 	// Healed is closed when the time for faults is over and every fault is healed. Then the
 	// liveness phase begins.
 	Healed <-chan struct{}
@@ -135,6 +137,9 @@ func (w Workload) Body(ctx context.Context, world World) error {
 			return err
 		}
 		r.sessions = append(r.sessions, s)
+	}
+	if r.Ready != nil {
+		r.Ready()
 	}
 	done, finished := context.WithCancel(ctx)
 	var clients, watch sync.WaitGroup
