@@ -336,7 +336,11 @@ func (i Info) CorpusLines() (lines []string) {
 		}
 		lines = append(lines, text)
 	}
-	if i.Adapted {
+	own := func(id string) bool {
+		r, ok := locks.ByID(id)
+		return ok && r.Own
+	}
+	if i.Adapted && slices.ContainsFunc(i.Config.Locks, func(id string) bool { return !own(id) }) {
 		usual := DefaultConfig()
 		usual.Faults = i.Config.Faults
 		says := "the options are not the defaults: named schedules of the corpus were planned anew, its drawn trials were left out, and its facts were not expected"

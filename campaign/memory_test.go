@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/internal/trialtest"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -285,6 +286,14 @@ func TestOtherOptionsPlanTheCorpusAnew(t *testing.T) {
 	const says = "a recipe that has changed since the corpus was made is not noticed; it is with the defaults: lockstorm run --locks set-nx-px --faults delay"
 	if lines := strings.Join(s.Info.CorpusLines(), "\n"); !strings.HasSuffix(lines, says) {
 		t.Errorf("it says %q, want it to end with %q", lines, says)
+	}
+	mine, _ := locks.ByID("set-nx-px")
+	mine.ID, mine.Own = "test-mine", true
+	locks.Register(mine)
+	defer locks.Unregister(mine.ID)
+	s.Info.Config.Locks = []string{mine.ID}
+	if lines := strings.Join(s.Info.CorpusLines(), "\n"); strings.Contains(lines, "not the defaults") {
+		t.Errorf("of a lock that no corpus can have it says %q", lines)
 	}
 	c = remembering(t, cleanLine, "delay")
 	c.Config.Locks, c.Config.Store = []string{"setnx"}, t.TempDir()

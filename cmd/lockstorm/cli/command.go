@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,12 +15,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/foreign"
 	"github.com/lockstorm/lockstorm/testbed/sim"
+	"github.com/lockstorm/lockstorm/trial"
 )
 
 // commandVariable tells worker processes which command is a lock of this campaign.
@@ -79,6 +83,24 @@ func (f commandFlags) open(ctx context.Context) (id string, err error) {
 		return "", fmt.Errorf("--client-id: %w", err)
 	}
 	return l.ID, os.Setenv(commandVariable, string(text))
+}
+
+// nameable returns an input.Error if a stored trial's lock is not known, but its campaign had a command for it. That
+// command is told, and not run unasked: the folder may be somebody else's.
+func (s stored) nameable(folder string) error {
+	if _, ok := locks.ByID(s.spec.Lock); ok {
+		return nil
+	}
+	dir := folderOf(folder)
+	if filepath.Base(dir) == trial.MinimalFolder {
+		dir = filepath.Dir(dir)
+	}
+	info, err := campaign.LoadInfo(campaign.CampaignOf(dir))
+	i := slices.Index(info.Config.TestbedFlags, "--client")
+	if err != nil || i < 0 {
+		return nil // the trial tells that the lock is unknown
+	}
+	return input.Errorf("%s: a program was its lock %s; if that may run here, add %s", folder, s.spec.Lock, wording.Command(info.Config.TestbedFlags[i:]...))
 }
 
 func (l commandLock) recipe() locks.Recipe { return foreign.Recipe(l.ID, l.Argv, l.Able) }

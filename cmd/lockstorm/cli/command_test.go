@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,9 @@ func TestTheStandardErrorOfAClientIsBesideItsHistory(t *testing.T) {
 			}
 			folder := filepath.Join(store, campaign.Latest, "trials", "redlock.py", "none", "mutex-0")
 			again := t.TempDir()
+			if out, code := asLockstorm(t, "replay", folder); code != campaign.ExitUsage || !strings.Contains(out, "add --client '"+command+"'") {
+				t.Errorf("replay without --client: exit code %d\n%s", code, out)
+			}
 			if out, code := asLockstorm(t, "replay", folder, "--client", command, "--out", again); code != campaign.ExitExpected {
 				t.Errorf("replay: exit code %d\n%s", code, out)
 			}

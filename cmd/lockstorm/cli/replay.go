@@ -167,6 +167,9 @@ func (f replayFlags) before(args []string) (stored, error) {
 		return stored{}, nil
 	}
 	s, err := readStored(args[0])
+	if err == nil {
+		err = s.nameable(args[0])
+	}
 	if err == nil && sameDirectory(args[0], f.out) {
 		err = input.Errorf("--out %s: that is the trial that is replayed; expected another directory", f.out)
 	}

@@ -35,6 +35,7 @@ func (a *app) shrinks(trials int, chosen bool, c testbedChoice) (int, error) {
 func shrinkCommand(a *app) *cobra.Command {
 	var trials int
 	var out string
+	var client commandFlags
 	cmd := &cobra.Command{
 		Use:   "shrink DIR",
 		Short: "Look for the smallest trial that shows the same violation as a stored one",
@@ -56,9 +57,13 @@ same way twice.`,
 			if out == "" {
 				out = filepath.Join(args[0], trial.MinimalFolder)
 			}
+			if _, err := client.open(cmd.Context()); err != nil {
+				return err
+			}
 			return a.shrink(cmd.Context(), args[0], out, trials)
 		},
 	}
+	client.register(cmd.Flags())
 	cmd.Flags().IntVar(&trials, "trials", shrinkTrials, "how many trials to run at most")
 	cmd.Flags().StringVar(&out, "out", "", "directory to write the smallest trial to (default DIR/"+trial.MinimalFolder+")")
 	return cmd
@@ -67,6 +72,9 @@ same way twice.`,
 // shrink shrinks the trial stored in dir, stores the smaller trial in out, and prints a report.
 func (a *app) shrink(ctx context.Context, dir, out string, trials int) error {
 	s, err := readStored(dir)
+	if err == nil {
+		err = s.nameable(dir)
+	}
 	if err != nil {
 		return err
 	}
