@@ -119,6 +119,9 @@ func TestAnAcquireThatDeniesItsGrantIsTold(t *testing.T) {
 	})
 }
 
+// setOrNot answers 1 even if the key exists.
+const setOrNot = `redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", 1000) return 1`
+
 // A client that goes on although Redis refused it did not remove or replace the holder's key.
 func TestAnAcquireThatRedisRefusedIsTold(t *testing.T) {
 	tales(t, []tale{
@@ -147,6 +150,27 @@ func TestAnAcquireThatRedisRefusedIsTold(t *testing.T) {
 			s.busy(5, 2, "2", "EVAL", join, "1", "lock", "t2")
 			s.take(10, 1, "2", "EVAL", join, "1", "lock", "t1")
 		}, []string{falseAnswer, "exclusion: false-answer"}},
+		{"a refusal that was taken for its own key, which its first command set too late", "set-nx-px", func(s *story) {
+			s.take(1, 0, "OK", setPX("t0")...)
+			s.invoke(9, 1, history.FAcquire)
+			s.late(10, 25, 1, "OK", setPX("t1")...).Replied = 0
+			s.cmd(15, 1, "nil", setPX("t1")...)
+			s.done(16, 1, history.OK)
+			s.give(20, 0, "1", s.cad("t0")...)
+			s.give(30, 1, "1", s.cad("t1")...)
+		}, []string{falseAnswer, "exclusion: false-answer"}},
+		{"a script that answers 1 whatever its SET said", "set-nx-px", func(s *story) {
+			s.take(1, 0, "1", "EVAL", setOrNot, "1", "lock", "t0")
+			s.take(10, 1, "1", "EVAL", setOrNot, "1", "lock", "t1")
+			s.give(20, 0, "1", s.cad("t0")...)
+			s.give(30, 1, "0", s.cad("t1")...)
+		}, []string{falseAnswer, "exclusion: false-answer"}},
+		{"a script that answers 1 to a client that was handed the key", "set-nx-px", func(s *story) {
+			s.take(1, 0, "1", "EVAL", setOrNot, "1", "lock", "t0")
+			s.give(10, 0, "OK", "SET", "lock", "t1", "PX", "1000")
+			s.take(20, 1, "1", "EVAL", setOrNot, "1", "lock", "t1")
+			s.give(30, 1, "1", s.cad("t1")...)
+		}, nil},
 		{"a key that another client had handed over", "set-nx-px", func(s *story) {
 			s.take(1, 0, "OK", setPX("t0")...)
 			s.busy(5, 1, "nil", setPX("t1")...)

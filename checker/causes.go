@@ -149,7 +149,8 @@ func (rp *endings) party(f Finding, client int) []*keyspace.Grant {
 	}
 	latest := map[nodePlace]*keyspace.Grant{}
 	own := rp.ownOf(last)
-	if inTime := slices.DeleteFunc(slices.Clone(own), rp.madeLate); len(inTime) > 0 {
+	inTime := slices.DeleteFunc(slices.Clone(own), rp.madeLate)
+	if _, refused := rp.Refused[last]; refused || len(inTime) > 0 {
 		own = inTime
 	}
 	for _, g := range own {

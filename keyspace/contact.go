@@ -3,6 +3,7 @@ package keyspace
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -81,7 +82,8 @@ func (r *reader) meet(n *node, x item) (met []string) {
 	at := r.ran[x.cmd]
 	reached := func(name string) {
 		k := n.keys[name]
-		if k == nil || k.content == nil || k.term.Mortal && k.due().Hi < at.Lo || slices.Contains(met, name) {
+		// A key exists until the node's clock, in whole milliseconds, shows a later time than its expiry.
+		if k == nil || k.content == nil || k.term.Mortal && k.due().Hi+time.Millisecond <= at.Lo || slices.Contains(met, name) {
 			return
 		}
 		met = append(met, name)

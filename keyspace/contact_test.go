@@ -41,6 +41,11 @@ func TestContacts(t *testing.T) {
 			10 c0+ SET lock:a t0
 			20 c1+ EVAL return(redis.call('SET','lock:'..ARGV[1],ARGV[2])) 0 a t1`,
 			[]string{"c1 @20 met [c0's lock:a]"}},
+		{"with a key in the last millisecond of its life", `
+			10 c0+ SET lock a NX PX 1000
+			1010.6 c1? SET lock b NX PX 1000
+			1011.6 c1+ SET lock b NX PX 1000`,
+			[]string{"c1 @1010.6–1010.7 met [c0's lock]"}},
 		{"with none of another script", `
 			10 c0+ ` + take + `a t0
 			20 c1? EVAL return(ARGV[1]) 0 a`, nil},

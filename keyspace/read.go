@@ -234,13 +234,16 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// findResting finds the acquires that succeeded but changed no value, and notes the last command of
-// each in r.resting.
+// findResting finds the acquires that succeeded although they had changed no value by then, and notes the last
+// command of each in r.resting.
 func (r *reader) findResting() {
 	made := map[int]bool{}
 	last := map[int]int{}
 	for pos, changes := range r.Effects {
 		op := r.Commands[pos].Op
+		if p, ok := r.pairs[op]; !ok || p.Invoke.F != history.FAcquire || p.Done() != history.OK || r.ran[pos].Lo > p.Complete.Time {
+			continue
+		}
 		if before, ok := last[op]; !ok || r.ran[before].Lo < r.ran[pos].Lo || r.ran[before].Lo == r.ran[pos].Lo && before < pos {
 			last[op] = pos
 		}
@@ -251,8 +254,7 @@ func (r *reader) findResting() {
 	}
 	r.resting = map[int]bool{}
 	for op, pos := range last {
-		p, ok := r.pairs[op]
-		if ok && !made[op] && p.Invoke.F == history.FAcquire && p.Done() == history.OK {
+		if !made[op] {
 			r.resting[pos] = true
 		}
 	}

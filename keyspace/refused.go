@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lockstorm/lockstorm/history"
 )
@@ -9,23 +10,42 @@ import (
 // This file finds acquires that succeeded although Redis had refused them.
 
 // wasRefused reports whether Redis refused the command at pos, by which an acquire succeeded that changed
-// no value: other clients have the keys that the command met, commands of its kind that took keys were
-// never answered like this, and the reply says no (refuses). A lock on a quorum may go on after a refusal.
+// no value. Other clients have the keys that the command met, commands of its kind took keys, and one of these
+// is true:
+//
+//   - No command of its kind that took keys was answered like this, and the reply says no (refuses).
+//   - Such commands were answered like this, and the values of the keys name their owners, and not the command's
+//     client (namesOthers).
+//
+// A lock on a quorum may go on after a refusal.
 func (r *reader) wasRefused(n *node, pos int, met []string) bool {
-	if r.Claims.Quorum > 1 {
-		return false
-	}
-	others := false
+	c, others := r.Commands[pos], []*Grant{}
 	for _, name := range met {
-		for _, g := range n.keys[name].carried() {
-			if g.Client == r.Commands[pos].Client {
-				return false
-			}
-			others = true
-		}
+		others = append(others, n.keys[name].carried()...)
 	}
 	granted := r.grantReplies()[r.kindOf(pos)]
-	return others && len(granted) > 0 && r.Commands[pos].Replied > 0 && !granted[r.Commands[pos].Reply] && r.refuses(pos)
+	if r.Claims.Quorum > 1 || len(others) == 0 || len(granted) == 0 || c.Replied == 0 ||
+		slices.ContainsFunc(others, func(g *Grant) bool { return g.Client == c.Client }) {
+		return false
+	}
+	if !granted[c.Reply] {
+		return r.refuses(pos)
+	}
+	return !slices.ContainsFunc(others, func(g *Grant) bool { return !r.namesOthers(g, c) })
+}
+
+// namesOthers reports whether the grant's value has words that only its owner sent first, and none that the
+// command's client did, although the command passes such words. A reader may rely on another reader's key.
+func (r *reader) namesOthers(g *Grant, c history.Command) bool {
+	sends := func(client int, text string) bool {
+		return slices.ContainsFunc(strings.FieldsFunc(text, outsideWord), func(w string) bool {
+			of, sent := r.wordSenders()[w]
+			return sent && of == client
+		})
+	}
+	shared := g.Mode == history.Read && r.pairs[c.Op].Invoke.Mode == history.Read
+	return !shared && sends(g.Client, g.Value) && !sends(c.Client, g.Value) &&
+		slices.ContainsFunc(c.Args, func(arg history.Bytes) bool { return sends(c.Client, string(arg)) })
 }
 
 // grantReplies returns the replies to the commands by which acquires put values into keys, by their kind.

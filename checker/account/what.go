@@ -41,7 +41,7 @@ var (
 	// the lock, although Redis had refused it.
 	RemovalDenied = fact("removal-denied", "{who} was told at {at} that it did not hold {lock}, though its own {command} had removed its own {key} on {where} at {since}")
 	GrantDenied   = fact("grant-denied", "{who} was told at {at} that it had not got {lock}, though its own {command} had set {key} on {where} at {since}, and none of its commands undid that")
-	GrantClaimed  = fact("grant-claimed", "{who} was told at {at} that it had {lock}, though {node} had refused its {command} at {since}")
+	GrantClaimed  = fact("grant-claimed", "{who} was told at {at} that it had {lock}, though its {command} of {since} took nothing on {node}")
 
 	AllWaited  = fact("all-waited", "at {at} everything waited, and nothing could end the wait{text}")
 	Panicked   = fact("panicked", "at {at} the code under test panicked{text}")

@@ -52,7 +52,7 @@ var (
 	BornShort      = fact("born-short", "{node}'s wall clock was {span} ahead of {who}'s, so that the TTL that {who} gave {key} at {at} was over after {age}")
 	ShortLife      = fact("short-life", "{who}'s {key} had expired at {at}, {age} after its TTL was set, though the requested lease ran until {until}")
 	Stillborn      = fact("stillborn", "{node}'s wall clock was {span} ahead of {who}'s, so that the TTL that {who}'s {command} gave at {at} was over already, and no key was there")
-	HeldRefused    = fact("held-refused", "{node} had refused {who}'s {command} at {at}, and {who} was told all the same that it had the lock")
+	HeldRefused    = fact("held-refused", "{who}'s {command} took nothing on {node} at {at}, since another client had the key, and {who} was told all the same that it had the lock")
 	NothingKept    = fact("nothing-kept", "no acquire of {locks} ever put a key into Redis, or found one there")
 	// GrantUnheard: the client never got the reply that told of its grant.
 	GrantUnheard = fact("grant-unheard", "{who} did not get the reply to that {command}")

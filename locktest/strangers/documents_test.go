@@ -74,17 +74,17 @@ func documents() []Stranger {
 			bind: of(inOneValue(takeOrAsk, releaseFirst))},
 		{ID: "owner-beside-owner", Doc: "the same, but who asks is let in", bind: of(inOneValue(takeBeside, releaseFirst))},
 		{ID: "document-counts-untold", Doc: "document-counts, which tells nobody its tokens", Right: true,
-			bind: of(untold(takeOrCount, releaseDocument))},
-		{ID: "document-signed-untold", Doc: "document-signed, which tells nobody its tokens", bind: of(untold(takeOrSign, releaseDocument))},
-		{ID: "owner-and-asker-untold", Doc: "owner-and-asker, which tells nobody its tokens", Right: true, bind: of(untold(takeOrAsk, releaseFirst))},
-		{ID: "owner-beside-owner-untold", Doc: "owner-beside-owner, which tells nobody its tokens", bind: of(untold(takeBeside, releaseFirst))},
+			bind: of(untold(inOneValue(takeOrCount, releaseDocument)))},
+		{ID: "document-signed-untold", Doc: "document-signed, which tells nobody its tokens", bind: of(untold(inOneValue(takeOrSign, releaseDocument)))},
+		{ID: "owner-and-asker-untold", Doc: "owner-and-asker, which tells nobody its tokens", Right: true, bind: of(untold(inOneValue(takeOrAsk, releaseFirst)))},
+		{ID: "owner-beside-owner-untold", Doc: "owner-beside-owner, which tells nobody its tokens", bind: of(untold(inOneValue(takeBeside, releaseFirst)))},
 	}
 }
 
-// untold is inOneValue without the token in the lease. The handle itself keeps the token of its last grant.
-func untold(take, release *redis.Script) func(lease) locks.Lock {
+// untold returns the lock without the token in its lease. The handle itself keeps the token of its last grant.
+func untold(lock func(lease) locks.Lock) func(lease) locks.Lock {
 	return func(l lease) locks.Lock {
-		inner, held := inOneValue(take, release)(l), locks.Lease{}
+		inner, held := lock(l), locks.Lease{}
 		return steps{
 			func(ctx context.Context) (locks.Lease, error) {
 				got, err := inner.TryLock(ctx)

@@ -33,7 +33,7 @@ func TestIDsAreUniqueAndClaimsAreValid(t *testing.T) {
 
 // Locks with mistakes that show even if nothing goes wrong.
 var (
-	letEverybodyIn = []string{"grants-everybody", "worker-number", "fence-overwritten", "constant-overwritten", "owner-beside-owner", "owner-beside-owner-untold", "ignores-refusal"}
+	letEverybodyIn = []string{"grants-everybody", "worker-number", "fence-overwritten", "constant-overwritten", "owner-beside-owner", "owner-beside-owner-untold", "ignores-refusal", "script-answers-one", "script-answers-one-untold"}
 	// In these locks, a holder's release removes nothing once another client was refused.
 	releaseNothing = []string{"number-overwritten", "owner-overwritten", "document-signed", "document-signed-untold"}
 	denyReleases   = []string{"denies-release"}

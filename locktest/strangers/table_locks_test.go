@@ -56,15 +56,18 @@ var table = map[string]promised{
 		allowed: all(limits(), mistaken(cutting, checker.FalseAnswer, "conduct")),
 		rows:    append(requiredLimits(), under([]string{"lost-reply", "partition-replies"}, finds("", "conduct", checker.FalseAnswer))...),
 	},
-	"errors-taken-back": plain(),
-	"ignores-refusal": {
-		unseen: true, ends: true, // in one trial of chaos
-		// A client whose repeated command is refused counts its lease from the refusal.
-		allowed: all(limits(), wrong(checker.FalseAnswer, "exclusion", "resource", "conduct"), wrong(checker.ShortLease, beliefs...)),
-		rows: rows(under(columns, finds("", "exclusion", checker.FalseAnswer)), under(columns, finds("", "conduct", checker.FalseAnswer)),
-			under(columns, holds("", "ownership"))),
+	"errors-taken-back":         plain(),
+	"ignores-refusal":           tookNothing(),
+	"script-answers-one":        tookNothing(),
+	"script-answers-one-untold": tookNothing(),
+	"retry-taken-for-own": {
+		allowed: all(limits(), mistaken(cutting, checker.FalseAnswer, "exclusion", "resource", "conduct")),
+		rows: rows(requiredLimits(), under([]string{"partition-requests", "delay", "node-pause"}, finds("", "conduct", checker.FalseAnswer)),
+			under([]string{"partition-requests", "delay", "node-pause"}, finds("", "exclusion", checker.FalseAnswer))),
 	},
 	"refused-then-looked": plain(),
+	"script-answers-own":  plain(),
+	"retry-looked":        plain(),
 
 	"script-loaded-once": {
 		allowed: all(limits(), wrong(checker.LeftFree, "liveness")),
@@ -229,6 +232,18 @@ func redlock(frozen string) promised {
 		holds("eviction", "liveness").in("mutex", "read.quorum-1of2"),
 		holds("partition", "liveness").in("mutex", "hold.one-1of2"),
 	}}
+}
+
+// tookNothing returns the expectations of a lock that grants although its command took nothing. A client whose
+// command met its own older key counts its lease from then.
+func tookNothing() promised {
+	return promised{
+		unseen: true, ends: true, // in one trial of chaos
+		allowed: all(limits(), wrong(checker.FalseAnswer, "exclusion", "resource", "conduct"), wrong(checker.ShortLease, beliefs...),
+			mistaken([]string{"delay"}, checker.LateCommand, beliefs...)),
+		rows: rows(under(columns, finds("", "exclusion", checker.FalseAnswer)), under(columns, finds("", "conduct", checker.FalseAnswer)),
+			under(columns, holds("", "ownership"))),
+	}
 }
 
 // fenced returns the limits of a lock whose resource refuses late writers. A late writer learns

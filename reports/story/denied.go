@@ -22,7 +22,7 @@ func (t *teller) denied() []Step {
 	case account.RemovalDenied:
 		verb, did = "release", "removed its key"
 	case account.GrantClaimed:
-		did = "was refused"
+		did = "took nothing"
 	}
 	out := []Step{{At: op.From, On: history.ClientName(op.Client), Text: fmt.Sprintf("c%d began to %s %s", op.Client, verb, quoted(t.Finding.Lock)), Weight: turning}}
 	commands := t.commandsAt(t.Finding.Commands)
@@ -39,7 +39,7 @@ func (t *teller) denied() []Step {
 	return append(out, Step{At: a.Since, On: first.Node, Text: text, Weight: turning})
 }
 
-// heldRefused returns the step at which Redis refused a client that was told that it had the lock.
+// heldRefused returns the step at which a client took nothing and was told that it had the lock.
 func (t *teller) heldRefused() []Step {
 	commands := t.commandsAt(t.Finding.Commands)
 	if !t.because(account.HeldRefused) || len(commands) == 0 {
@@ -47,5 +47,5 @@ func (t *teller) heldRefused() []Step {
 	}
 	c := commands[0]
 	return []Step{{At: c.Arrived, On: c.Node, Weight: turning, Text: fmt.Sprintf(
-		"%s refused c%d's %s, and c%d was told all the same that it had the lock", c.Node, c.Client, t.commandName(c), c.Client)}}
+		"c%d's %s took nothing on %s, since another client had the key, and c%d was told all the same that it had the lock", c.Client, t.commandName(c), c.Node, c.Client)}}
 }

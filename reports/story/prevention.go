@@ -170,7 +170,7 @@ var remedies = map[checker.Cause][]measure{
 	checker.FalseAnswer: {
 		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("reporting an error or a timeout as an unknown outcome: the lock may have been taken. Only a refusal from Redis means that the lock is busy")},
 		{func(c clues) bool { return c.reasons[account.GrantUnheard] }, say("releasing an unanswered attempt's lock by the attempt's token, until Redis answers")},
-		{func(c clues) bool { return c.reasons[account.HeldRefused] }, say("telling the caller that the lock is busy whenever Redis refuses it: a grant is what Redis confirmed, and nothing else")},
+		{func(c clues) bool { return c.reasons[account.HeldRefused] }, say("telling the caller that the lock is busy whenever Redis refuses it: a grant is what Redis confirmed, and nothing else. A script has to answer what its own SET was answered")},
 		{func(c clues) bool { return !c.reasons[account.GrantUnheard] && !c.reasons[account.HeldRefused] }, say("answering by the replies to the lock's own commands: a removal that Redis confirmed is a success, and so is a grant that no command took back")},
 	},
 	checker.Starved: {
