@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,38 +17,6 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/worker"
 )
-
-// BenchmarkTrial runs, judges and stores trials as a worker does, with a campaign's defaults, with
-// two clients, and on five nodes.
-func BenchmarkTrial(b *testing.B) {
-	for _, bench := range []struct {
-		name, lock, fault string
-		clients           int
-	}{
-		{"holds", "set-nx-px", undisturbed, 3},
-		{"violated", "set-nx-px", "client-pause", 3},
-		{"two clients", "set-nx-px", "client-pause", 2},
-		{"five nodes", "redlock", "client-pause", 3},
-	} {
-		b.Run(bench.name, func(b *testing.B) {
-			tb := sim.New()
-			c := DefaultConfig()
-			c.Clients = bench.clients
-			next := trialsOf(b, tb, c, bench.lock, bench.fault)
-			dir, virtual := b.TempDir(), time.Duration(0)
-			for b.Loop() {
-				s := next()
-				d, err := trial.Execute(b.Context(), tb, trial.Task{Spec: s, Folder: filepath.Join(dir, trial.Folder(s))}, new(sync.Mutex), nil)
-				if err != nil || d.Trial.Err != "" {
-					b.Fatal(err, d.Trial.Err)
-				}
-				virtual += d.Trial.Virtual
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "trials/s")
-			b.ReportMetric(virtual.Seconds()/b.Elapsed().Seconds(), "virtual-s/s")
-		})
-	}
-}
 
 // BenchmarkShortTrial runs the shortest trials: two clients take turns at a set-nx-px lock
 // with a TTL of 100 ms, one fault strikes once, and after it is healed each client acquires
@@ -116,33 +83,6 @@ func trialsOf(b *testing.B, tb *sim.Testbed, c Config, lock, fault string) (next
 		}
 		k++
 		return s
-	}
-}
-
-// BenchmarkWorker runs violated trials in a worker process, and reports the cost in the process of
-// the benchmark.
-func BenchmarkWorker(b *testing.B) {
-	b.Setenv(trialtest.AsWorker, "1")
-	w := worker.NewPool(nil, []string{os.Args[0]}, 1)
-	tb := sim.New()
-	next := trialsOf(b, tb, DefaultConfig(), "set-nx-px", "client-pause")
-	st, err := createStore(b.TempDir(), "bench", time.Now())
-	if err != nil {
-		b.Fatal(err)
-	}
-	r := &run{store: st, planner: newPlanner(DefaultConfig(), tb), workers: w, under: b.Context()}
-	k, before := 0, spent(b)
-	for b.Loop() {
-		r.trial(job{spec: next()})
-		k++
-	}
-	b.ReportMetric(float64((spent(b)-before).Microseconds())/float64(b.N), "own-µs/trial")
-	w.Close()
-	if r.err != nil || len(r.trials) != k {
-		b.Fatal(r.err, len(r.trials), k)
-	}
-	if err := st.close(); err != nil {
-		b.Fatal(err)
 	}
 }
 
