@@ -20,25 +20,12 @@ if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   return redis.call("INCR", KEYS[2])
 end
 return 0`)
-	fencedEnterConstant = newScript("fenced-enter", `
-if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
-  redis.call("SET", KEYS[2], 1)
-  return 1
-end
-return 0`)
-	fencedEnterForgetful = newScript("fenced-enter", `
-if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
-  local fence = redis.call("INCR", KEYS[2])
+	fencedEnterConstant  = fencedEnter.but(`return redis.call("INCR", KEYS[2])`, `return redis.call("SET", KEYS[2], 1) and 1`)
+	fencedEnterForgetful = fencedEnter.but(`return redis.call("INCR", KEYS[2])`, `local fence = redis.call("INCR", KEYS[2])
   redis.call("PEXPIRE", KEYS[2], ARGV[2])
-  return fence
-end
-return 0`)
-	fencedEnterBackwards = newScript("fenced-enter", `
-if redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
-  return 1000000 + redis.call("DECR", KEYS[2])
-end
-return 0`)
-	fencedLeaveAll = newScript("fenced-leave", `
+  return fence`)
+	fencedEnterBackwards = fencedEnter.but(`redis.call("INCR", KEYS[2])`, `1000000 + redis.call("DECR", KEYS[2])`)
+	fencedLeaveAll       = newScript("fenced-leave", `
 if redis.call("GET", KEYS[1]) == ARGV[1] then
   redis.call("DEL", KEYS[2])
   return redis.call("DEL", KEYS[1])
@@ -73,48 +60,48 @@ func (l fenced) unlock(ctx context.Context, s *script, lease locks.Lease) error 
 	return notHeld(s.run.Run(ctx, l.c.Nodes[0], l.keys(), lease.Token))
 }
 
+// fencedLock is a client's handle on the good recipe, whose scripts or acquire a mutant replaces.
+type fencedLock struct {
+	fenced
+	enter, leave *script
+	steps
+}
+
 // fences returns the mutants of fenced.
 func fences() []Mutant {
-	mutant := func(id, doc string, enter, leave *script, mistake func(l fenced, s *steps)) Mutant {
-		lock := func(enter, leave *script, mistake func(fenced, *steps)) maker {
-			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-				l := fenced{c, key, ttl}
-				s := steps{
-					func(ctx context.Context) (locks.Lease, error) { return l.tryLock(ctx, enter) },
-					func(ctx context.Context, lease locks.Lease) error { return l.unlock(ctx, leave, lease) },
-				}
-				if mistake != nil {
-					mistake(l, &s)
-				}
-				return s, nil
-			}
-		}
-		return Mutant{ID: "mutant-" + id, Of: "fenced", Doc: doc, scripts: unique(enter, leave, fencedEnter, compareAndDelete),
-			lock: lock(enter, leave, mistake), control: lock(fencedEnter, compareAndDelete, nil)}
+	mutant := family("fenced", func(c *locks.Client, key string, ttl time.Duration) *fencedLock {
+		l := &fencedLock{fenced: fenced{c, key, ttl}, enter: fencedEnter, leave: compareAndDelete}
+		l.acquire = func(ctx context.Context) (locks.Lease, error) { return l.tryLock(ctx, l.enter) }
+		l.release = func(ctx context.Context, lease locks.Lease) error { return l.unlock(ctx, l.leave, lease) }
+		return l
+	}, fencedEnter, compareAndDelete)
+	enters := func(id, doc string, by *script) Mutant {
+		return mutant(id, doc, func(l *fencedLock) { l.enter = by }, by)
 	}
+	extension := family("fenced", func(c *locks.Client, key string, ttl time.Duration) *extender {
+		return &extender{fenced{c, key, ttl}, extendOwn}
+	}, fencedEnter, compareAndDelete, extendOwn)("extension-without-owner", "the extension prolongs the key, even another client's key",
+		func(l *extender) { l.script = extendAnyone }, extendAnyone)
+	extension.extends = true
 	return []Mutant{
-		{
-			ID: "mutant-extension-without-owner", Of: "fenced", Doc: "the extension prolongs the key, even another client's key",
-			scripts: unique(fencedEnter, compareAndDelete, extendAnyone, extendOwn),
-			lock:    extensible(extendAnyone), control: extensible(extendOwn), extends: true,
-		},
-		mutant("fence-not-increasing", "every grant gets the same fence", fencedEnterConstant, compareAndDelete, nil),
-		mutant("fence-decreasing", "every grant gets a smaller fence", fencedEnterBackwards, compareAndDelete, nil),
-		mutant("fence-expires", "the counter of fences expires with the lock and starts again", fencedEnterForgetful, compareAndDelete, nil),
-		mutant("fence-reset-on-release", "the release removes the counter of fences too", fencedEnter, fencedLeaveAll, nil),
-		mutant("fence-counted-by-client", "each client counts fences for itself", fencedEnter, compareAndDelete, func(l fenced, s *steps) {
+		extension,
+		enters("fence-not-increasing", "every grant gets the same fence", fencedEnterConstant),
+		enters("fence-decreasing", "every grant gets a smaller fence", fencedEnterBackwards),
+		enters("fence-expires", "the counter of fences expires with the lock and starts again", fencedEnterForgetful),
+		mutant("fence-reset-on-release", "the release removes the counter of fences too", func(l *fencedLock) { l.leave = fencedLeaveAll }, fencedLeaveAll),
+		mutant("fence-counted-by-client", "each client counts fences for itself", func(l *fencedLock) {
 			var count atomic.Int64
-			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+			l.acquire = func(ctx context.Context) (locks.Lease, error) {
 				lease, err := l.tryLock(ctx, fencedEnter)
 				lease.Fence = count.Add(1)
 				return lease, err
 			}
 		}),
-		mutant("fence-drawn-before-the-lock", "the fence is drawn by a command before the one that grants the lock", fencedEnter, compareAndDelete, func(l fenced, s *steps) {
-			s.acquire = l.drawFirst
+		mutant("fence-drawn-before-the-lock", "the fence is drawn by a command before the one that grants the lock", func(l *fencedLock) {
+			l.acquire = l.drawFirst
 		}),
-		mutant("deadline-counted-from-the-reply", "the lease is claimed for a TTL from the reply, not from the request", fencedEnter, compareAndDelete, func(l fenced, s *steps) {
-			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+		mutant("deadline-counted-from-the-reply", "the lease is claimed for a TTL from the reply, not from the request", func(l *fencedLock) {
+			l.acquire = func(ctx context.Context) (locks.Lease, error) {
 				lease, err := l.tryLock(ctx, fencedEnter)
 				lease.Deadline = l.c.Now().Add(l.ttl)
 				return lease, err
@@ -134,13 +121,6 @@ return 0`)
 	extendAnyone = newScript("extend", `return redis.call("PEXPIRE", KEYS[1], ARGV[2])`)
 )
 
-// extensible makes the good lock with this script for extensions.
-func extensible(extend *script) maker {
-	return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-		return extender{fenced{c, key, ttl}, extend}, nil
-	}
-}
-
 // extender is the good lock, which can extend its leases.
 type extender struct {
 	fenced
@@ -148,17 +128,17 @@ type extender struct {
 }
 
 // TryLock implements locks.Lock.
-func (l extender) TryLock(ctx context.Context) (locks.Lease, error) {
+func (l *extender) TryLock(ctx context.Context) (locks.Lease, error) {
 	return l.tryLock(ctx, fencedEnter)
 }
 
 // Unlock implements locks.Lock.
-func (l extender) Unlock(ctx context.Context, lease locks.Lease) error {
+func (l *extender) Unlock(ctx context.Context, lease locks.Lease) error {
 	return l.unlock(ctx, compareAndDelete, lease)
 }
 
 // Extend implements locks.Extender.
-func (l extender) Extend(ctx context.Context, lease locks.Lease) (locks.Lease, error) {
+func (l *extender) Extend(ctx context.Context, lease locks.Lease) (locks.Lease, error) {
 	asked := l.c.Now()
 	err := notHeld(l.script.run.Run(ctx, l.c.Nodes[0], l.keys()[:1], lease.Token, milliseconds(l.ttl)))
 	if err == nil {

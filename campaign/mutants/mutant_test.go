@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,6 +38,25 @@ type Mutant struct {
 
 // maker makes a client's handle on a lock.
 type maker func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error)
+
+// family returns a function that makes mutants of the good recipe "of". The function good makes a client's
+// handle on the good recipe, written anew; a mistake changes the handle. scripts are the Lua scripts of
+// the good recipe, and more those that the mistake adds.
+func family[L locks.Lock](of string, good func(c *locks.Client, key string, ttl time.Duration) L, scripts ...*script) func(id, doc string, mistake func(L), more ...*script) Mutant {
+	lock := func(mistake func(L)) maker {
+		return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
+			l := good(c, key, ttl)
+			mistake(l)
+			return l, nil
+		}
+	}
+	return func(id, doc string, mistake func(L), more ...*script) Mutant {
+		return Mutant{
+			ID: "mutant-" + id, Of: of, Doc: doc, scripts: slices.Concat(scripts, more),
+			lock: lock(mistake), control: lock(func(L) {}),
+		}
+	}
+}
 
 // All returns every mutant, in a fixed order.
 func All() []Mutant {
@@ -76,23 +96,17 @@ func (m Mutant) recipe(id, summary string, lock maker) (locks.Recipe, error) {
 // script is a Lua script with the name that reports show. A mutant's script has the name of the good
 // script.
 type script struct {
-	name string
-	run  *redis.Script
+	name, source string
+	run          *redis.Script
 }
 
 func newScript(name, source string) *script {
-	return &script{name: name, run: redis.NewScript(source)}
+	return &script{name, source, redis.NewScript(source)}
 }
 
-// unique returns the scripts without repetitions.
-func unique(all ...*script) []*script {
-	var scripts []*script
-	for _, s := range all {
-		if !slices.ContainsFunc(scripts, func(t *script) bool { return t.run.Hash() == s.run.Hash() }) {
-			scripts = append(scripts, s)
-		}
-	}
-	return scripts
+// but returns the script with one part replaced by another, under the same name.
+func (s *script) but(part, other string) *script {
+	return newScript(s.name, strings.Replace(s.source, part, other, 1))
 }
 
 // one runs the script with one key.

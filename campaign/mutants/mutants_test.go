@@ -107,7 +107,7 @@ func nulls() []Mutant {
 		if err != nil {
 			return nil, err
 		}
-		s := l.(steps)
+		s := l.(*singleLock)
 		acquire := s.acquire
 		s.acquire = func(ctx context.Context) (locks.Lease, error) {
 			time.Sleep(300 * time.Microsecond)

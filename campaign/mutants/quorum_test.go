@@ -114,18 +114,12 @@ func (l *quorum) Unlock(ctx context.Context, lease locks.Lease) error {
 
 // quorums returns the mutants of redlock-drift.
 func quorums() []Mutant {
-	mutant := func(id, doc string, mistake func(*quorum)) Mutant {
-		lock := func(mistake func(*quorum)) maker {
-			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-				l := &quorum{c: c, key: key, ttl: ttl, need: len(c.Nodes)/2 + 1,
-					patience: min(50*time.Millisecond, ttl/20), drift: ttl/100 + 2*time.Millisecond}
-				mistake(l)
-				return l, nil
-			}
+	mutant := family("redlock-drift", func(c *locks.Client, key string, ttl time.Duration) *quorum {
+		return &quorum{
+			c: c, key: key, ttl: ttl, need: len(c.Nodes)/2 + 1,
+			patience: min(50*time.Millisecond, ttl/20), drift: ttl/100 + 2*time.Millisecond,
 		}
-		return Mutant{ID: "mutant-" + id, Of: "redlock-drift", Doc: doc, scripts: []*script{compareAndDelete},
-			lock: lock(mistake), control: lock(func(*quorum) {})}
-	}
+	}, compareAndDelete)
 	return []Mutant{
 		mutant("quorum-off-by-one", "half of the nodes are enough", func(l *quorum) { l.need = len(l.c.Nodes) / 2 }),
 		mutant("validity-ignored", "nobody asks how long the voting took, and the lease has no end", func(l *quorum) { l.anyDelay = true }),

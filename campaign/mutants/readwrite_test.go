@@ -109,26 +109,21 @@ func (l *owners) side(prefix string, enter *script) locks.Lock {
 
 // readWrites returns the mutants of rw-hash-owners.
 func readWrites() []Mutant {
-	mutant := func(id, doc string, read, write, leave *script, shared bool) Mutant {
-		lock := func(read, write, leave *script, shared bool) maker {
-			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-				return &owners{c: c, key: key, ttl: ttl, read: read, write: write, leave: leave, shared: shared}, nil
-			}
-		}
-		return Mutant{ID: "mutant-" + id, Of: "rw-hash-owners", Doc: doc,
-			scripts: unique(read, write, leave, readUnlessWritten, writeUnlessTaken, leaveField),
-			lock:    lock(read, write, leave, shared), control: lock(readUnlessWritten, writeUnlessTaken, leaveField, false)}
+	mutant := family("rw-hash-owners", func(c *locks.Client, key string, ttl time.Duration) *owners {
+		return &owners{c: c, key: key, ttl: ttl, read: readUnlessWritten, write: writeUnlessTaken, leave: leaveField}
+	}, readUnlessWritten, writeUnlessTaken, leaveField)
+	writes := func(id, doc, refuseIf string) Mutant {
+		s := takes("owners-write", serverTime, refuseIf)
+		return mutant(id, doc, func(l *owners) { l.write = s }, s)
 	}
+	unasked := takes("owners-read", serverTime, "false")
+	read, write := takes("owners-read", clientTime, "writers > 0"), takes("owners-write", clientTime, "readers + writers > 0")
 	return []Mutant{
-		mutant("reader-not-counted", "the writer checks for writers only", readUnlessWritten,
-			takes("owners-write", serverTime, "writers > 0"), leaveField, false),
-		mutant("writer-not-asked", "a reader does not check for a writer",
-			takes("owners-read", serverTime, "false"), writeUnlessTaken, leaveField, false),
-		mutant("two-writers", "the writer checks for readers only", readUnlessWritten,
-			takes("owners-write", serverTime, "readers > 0"), leaveField, false),
-		mutant("one-field-for-all-readers", "the first reader that leaves removes the field of all readers", readUnlessWritten, writeUnlessTaken, leaveField, true),
-		mutant("release-of-the-whole-hash", "a client that leaves removes the fields of all clients", readUnlessWritten, writeUnlessTaken, leaveAll, false),
-		mutant("ends-by-client-clock", "the clients' clocks decide whose lease has ended",
-			takes("owners-read", clientTime, "writers > 0"), takes("owners-write", clientTime, "readers + writers > 0"), leaveField, false),
+		writes("reader-not-counted", "the writer checks for writers only", "writers > 0"),
+		mutant("writer-not-asked", "a reader does not check for a writer", func(l *owners) { l.read = unasked }, unasked),
+		writes("two-writers", "the writer checks for readers only", "readers > 0"),
+		mutant("one-field-for-all-readers", "the first reader that leaves removes the field of all readers", func(l *owners) { l.shared = true }),
+		mutant("release-of-the-whole-hash", "a client that leaves removes the fields of all clients", func(l *owners) { l.leave = leaveAll }, leaveAll),
+		mutant("ends-by-client-clock", "the clients' clocks decide whose lease has ended", func(l *owners) { l.read, l.write = read, write }, read, write),
 	}
 }

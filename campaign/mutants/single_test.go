@@ -57,24 +57,22 @@ func notHeld(reply *redis.Cmd) error {
 	return err
 }
 
+// singleLock is a client's handle on the good recipe, whose steps a mutant replaces.
+type singleLock struct {
+	single
+	steps
+}
+
 // singles returns the mutants of set-nx-px.
 func singles() []Mutant {
-	mutant := func(id, doc string, mistake func(l single, s *steps)) Mutant {
-		lock := func(mistake func(single, *steps)) maker {
-			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-				l := single{c, key, ttl}
-				s := steps{l.tryLock, l.unlock}
-				mistake(l, &s)
-				return s, nil
-			}
-		}
-		return Mutant{ID: "mutant-" + id, Of: "set-nx-px", Doc: doc, scripts: []*script{compareAndDelete},
-			lock: lock(mistake), control: lock(func(single, *steps) {})}
-	}
+	mutant := family("set-nx-px", func(c *locks.Client, key string, ttl time.Duration) *singleLock {
+		l := single{c, key, ttl}
+		return &singleLock{l, steps{l.tryLock, l.unlock}}
+	}, compareAndDelete)
 	// settings returns a mistake: the acquire sends other options than NX PX ms.
-	settings := func(options func(l single) []any) func(single, *steps) {
-		return func(l single, s *steps) {
-			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+	settings := func(options func(l *singleLock) []any) func(*singleLock) {
+		return func(l *singleLock) {
+			l.acquire = func(ctx context.Context) (locks.Lease, error) {
 				token, err := l.c.Token()
 				if err != nil {
 					return locks.Lease{}, err
@@ -85,20 +83,20 @@ func singles() []Mutant {
 	}
 	// token returns a mistake: all attempts of a handle have one token, which comes from make. The
 	// good recipe draws a token for each attempt.
-	token := func(make func(l single) string) func(single, *steps) {
-		return func(l single, s *steps) {
+	token := func(make func(l *singleLock) string) func(*singleLock) {
+		return func(l *singleLock) {
 			t := make(l)
-			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+			l.acquire = func(ctx context.Context) (locks.Lease, error) {
 				return l.set(ctx, t, "NX", "PX", milliseconds(l.ttl))
 			}
 		}
 	}
 	return []Mutant{
-		mutant("release-without-compare", "the release deletes the key, even another client's key", func(l single, s *steps) {
-			s.release = func(ctx context.Context, _ locks.Lease) error { return notHeld(l.node().Do(ctx, "DEL", l.key)) }
+		mutant("release-without-compare", "the release deletes the key, even another client's key", func(l *singleLock) {
+			l.release = func(ctx context.Context, _ locks.Lease) error { return notHeld(l.node().Do(ctx, "DEL", l.key)) }
 		}),
-		mutant("compare-without-atomicity", "the release compares in one command and deletes in another", func(l single, s *steps) {
-			s.release = func(ctx context.Context, lease locks.Lease) error {
+		mutant("compare-without-atomicity", "the release compares in one command and deletes in another", func(l *singleLock) {
+			l.release = func(ctx context.Context, lease locks.Lease) error {
 				switch got, err := l.node().Get(ctx, l.key).Result(); {
 				case errors.Is(err, redis.Nil), err == nil && got != lease.Token:
 					return locks.ErrNotHeld
@@ -108,19 +106,19 @@ func singles() []Mutant {
 				return notHeld(l.node().Do(ctx, "DEL", l.key))
 			}
 		}),
-		mutant("release-of-nothing", "the release compares with a value that the key never holds, so it never deletes the key", func(l single, s *steps) {
-			s.release = func(ctx context.Context, lease locks.Lease) error {
+		mutant("release-of-nothing", "the release compares with a value that the key never holds, so it never deletes the key", func(l *singleLock) {
+			l.release = func(ctx context.Context, lease locks.Lease) error {
 				return notHeld(compareAndDelete.one(ctx, l.node(), l.key, lease.Token+"\n"))
 			}
 		}),
 		mutant("life-in-seconds-for-milliseconds", "the lease time in seconds is sent as milliseconds",
-			settings(func(l single) []any { return []any{"NX", "PX", seconds(l.ttl)} })),
+			settings(func(l *singleLock) []any { return []any{"NX", "PX", seconds(l.ttl)} })),
 		mutant("life-in-milliseconds-for-seconds", "the lease time in milliseconds is sent as seconds",
-			settings(func(l single) []any { return []any{"NX", "EX", milliseconds(l.ttl)} })),
-		mutant("life-forgotten", "the key gets no life", settings(func(single) []any { return []any{"NX"} })),
-		mutant("set-whatever-is-there", "the SET has no NX", settings(func(l single) []any { return []any{"PX", milliseconds(l.ttl)} })),
-		mutant("life-in-a-second-command", "the key's life is set by a command of its own", func(l single, s *steps) {
-			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+			settings(func(l *singleLock) []any { return []any{"NX", "EX", milliseconds(l.ttl)} })),
+		mutant("life-forgotten", "the key gets no life", settings(func(*singleLock) []any { return []any{"NX"} })),
+		mutant("set-whatever-is-there", "the SET has no NX", settings(func(l *singleLock) []any { return []any{"PX", milliseconds(l.ttl)} })),
+		mutant("life-in-a-second-command", "the key's life is set by a command of its own", func(l *singleLock) {
+			l.acquire = func(ctx context.Context) (locks.Lease, error) {
 				token, err := l.c.Token()
 				if err != nil {
 					return locks.Lease{}, err
@@ -132,13 +130,13 @@ func singles() []Mutant {
 				return lease, l.node().Do(ctx, "PEXPIRE", l.key, milliseconds(l.ttl)).Err()
 			}
 		}),
-		mutant("token-reused", "the token is drawn once per handle, not per attempt", token(func(l single) string {
+		mutant("token-reused", "the token is drawn once per handle, not per attempt", token(func(l *singleLock) string {
 			t, _ := l.c.Token() // an error would make the token empty, which serves as well
 			return t
 		})),
-		mutant("token-shared", "all clients use one token", token(func(single) string { return "locked" })),
-		mutant("unknown-taken-for-held", "an acquire of unknown outcome counts as held", func(l single, s *steps) {
-			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+		mutant("token-shared", "all clients use one token", token(func(*singleLock) string { return "locked" })),
+		mutant("unknown-taken-for-held", "an acquire of unknown outcome counts as held", func(l *singleLock) {
+			l.acquire = func(ctx context.Context) (locks.Lease, error) {
 				lease, err := l.tryLock(ctx)
 				if errors.Is(err, locks.ErrBusy) || ctx.Err() != nil {
 					return lease, err
@@ -146,8 +144,8 @@ func singles() []Mutant {
 				return lease, nil
 			}
 		}),
-		mutant("busy-taken-for-held", "any reply counts as a grant", func(l single, s *steps) {
-			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+		mutant("busy-taken-for-held", "any reply counts as a grant", func(l *singleLock) {
+			l.acquire = func(ctx context.Context) (locks.Lease, error) {
 				lease, err := l.tryLock(ctx)
 				if errors.Is(err, locks.ErrBusy) {
 					err = nil
@@ -155,8 +153,8 @@ func singles() []Mutant {
 				return lease, err
 			}
 		}),
-		mutant("busy-cleans-up", "a client that finds the lock busy deletes the key", func(l single, s *steps) {
-			s.acquire = func(ctx context.Context) (locks.Lease, error) {
+		mutant("busy-cleans-up", "a client that finds the lock busy deletes the key", func(l *singleLock) {
+			l.acquire = func(ctx context.Context) (locks.Lease, error) {
 				lease, err := l.tryLock(ctx)
 				if errors.Is(err, locks.ErrBusy) {
 					if derr := l.node().Do(ctx, "DEL", l.key).Err(); derr != nil {

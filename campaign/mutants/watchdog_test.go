@@ -15,26 +15,23 @@ if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
 end
 return 0`)
 
-var hashRenewAnyone = newScript("hash-renew", `return redis.call("EXPIRE", KEYS[1], ARGV[2])`)
-
-var hashRenewMilliseconds = newScript("hash-renew", `
-if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1 then
-  return redis.call("PEXPIRE", KEYS[1], ARGV[2])
-end
-return 0`)
-
-var hashRenewOrEnter = newScript("hash-renew", `
+// Scripts with a mistake.
+var (
+	hashRenewAnyone       = hashRenew.but(`redis.call("HEXISTS", KEYS[1], ARGV[1]) == 1`, "true")
+	hashRenewMilliseconds = hashRenew.but("EXPIRE", "PEXPIRE")
+	hashRenewOrEnter      = newScript("hash-renew", `
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 then
   redis.call("HSET", KEYS[1], ARGV[1], 1)
 end
 redis.call("EXPIRE", KEYS[1], ARGV[2])
 return 1`)
+)
 
 // habit says how a watchdog renews. The good watchdog renews with hashRenew every third of the lease,
 // until the field is gone or the lock is released.
 type habit struct {
 	renew    *script
-	interval func(ttl time.Duration) time.Duration
+	interval time.Duration
 	once     bool // the watchdog ends after its first renewal
 	// undying says that neither a release nor a missing field ends the watchdog.
 	undying bool
@@ -68,7 +65,7 @@ func (l *watched) TryLock(ctx context.Context) (locks.Lease, error) {
 
 // watch renews the lease until quit is closed, the client process ends or the habit ends it.
 func (l *watched) watch(quit chan struct{}) {
-	ticker := time.NewTicker(l.interval(l.ttl))
+	ticker := time.NewTicker(l.interval)
 	defer ticker.Stop()
 	defer l.end(quit)
 	for {
@@ -113,26 +110,21 @@ func (l *watched) Unlock(ctx context.Context, _ locks.Lease) error {
 
 // watchdogs returns the mutants of reentrant-hash-watchdog.
 func watchdogs() []Mutant {
-	third := func(ttl time.Duration) time.Duration { return ttl / 3 }
-	mutant := func(id, doc string, h habit) Mutant {
-		lock := func(h habit) maker {
-			return func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-				return &watched{hash: hash{c, key, c.ID, ttl}, habit: h}, nil
-			}
-		}
-		return Mutant{ID: "mutant-" + id, Of: "reentrant-hash-watchdog", Doc: doc, scripts: unique(hashEnter, hashLeave, h.renew, hashRenew),
-			lock: lock(h), control: lock(habit{renew: hashRenew, interval: third})}
+	mutant := family("reentrant-hash-watchdog", func(c *locks.Client, key string, ttl time.Duration) *watched {
+		return &watched{hash: hash{c, key, c.ID, ttl}, habit: habit{renew: hashRenew, interval: ttl / 3}}
+	}, hashEnter, hashLeave, hashRenew)
+	renews := func(id, doc string, by *script) Mutant {
+		return mutant(id, doc, func(l *watched) { l.renew = by }, by)
 	}
 	return []Mutant{
-		mutant("renewal-without-owner", "the renewal prolongs the key, even another client's key", habit{renew: hashRenewAnyone, interval: third}),
-		mutant("renewal-in-milliseconds", "the renewal sends seconds as milliseconds", habit{renew: hashRenewMilliseconds, interval: third}),
-		mutant("renewal-creates", "the renewal makes the key again if it is gone", habit{renew: hashRenewOrEnter, interval: third}),
-		mutant("renewal-too-late", "the renewal comes after more than the lease",
-			habit{renew: hashRenew, interval: func(ttl time.Duration) time.Duration { return ttl + ttl/10 }}),
-		mutant("renewal-only-once", "the watchdog ends after its first renewal", habit{renew: hashRenew, interval: third, once: true}),
-		mutant("watchdog-ends-at-an-inner-release", "the first release ends the watchdog, though the lock is still held",
-			habit{renew: hashRenew, interval: third, hasty: true}),
-		mutant("watchdog-outlives-release", "nothing ends the watchdog, which renews the key even if another client holds it",
-			habit{renew: hashRenewAnyone, interval: third, undying: true}),
+		renews("renewal-without-owner", "the renewal prolongs the key, even another client's key", hashRenewAnyone),
+		renews("renewal-in-milliseconds", "the renewal sends seconds as milliseconds", hashRenewMilliseconds),
+		renews("renewal-creates", "the renewal makes the key again if it is gone", hashRenewOrEnter),
+		mutant("renewal-too-late", "the renewal comes after more than the lease", func(l *watched) { l.interval = l.ttl + l.ttl/10 }),
+		mutant("renewal-only-once", "the watchdog ends after its first renewal", func(l *watched) { l.once = true }),
+		mutant("watchdog-ends-at-an-inner-release", "the first release ends the watchdog, though the lock is still held", func(l *watched) { l.hasty = true }),
+		mutant("watchdog-outlives-release", "nothing ends the watchdog, which renews the key even if another client holds it", func(l *watched) {
+			l.renew, l.undying = hashRenewAnyone, true
+		}, hashRenewAnyone),
 	}
 }
