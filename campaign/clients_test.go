@@ -74,10 +74,7 @@ func TestClientsInProcessesComeToTheVerdictsOfGoroutines(t *testing.T) {
 				c.ClientsAs = as
 				found, unhit := false, fault != "none" // on a busy machine, a fault may hit nothing in a trial
 				for k := 0; k < test.trials && (!found || unhit); k++ {
-					s, err := PlanTrial(t.Context(), tb, c, "set-nx-px", fault, "mutex", k)
-					if err != nil {
-						t.Fatal(err)
-					}
+					s := specOf(t, tb, c, "set-nx-px", fault, "mutex", k)
 					got := judged(t, tb, c, s)
 					if got.Err != "" {
 						t.Errorf("trial %d: %s", k, got.Err)

@@ -24,10 +24,8 @@ import (
 // The simulation confirms a campaign of the simulation: the flaws show again, and every trial except
 // the probes repeats a trial of the confirmed campaign.
 func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
-	dir := t.TempDir()
-	c := DefaultConfig()
-	c.Testbed, c.Store, c.Name = "sim", dir, "first"
-	c.Locks, c.Faults, c.Trials, c.Named = []string{"set-nx-px"}, []string{"none", "client-pause", "split-brain"}, 2, true
+	c := small(t, "set-nx-px", "none,client-pause,split-brain")
+	c.Name, c.Trials, c.Named = "first", 2, true
 	first := mustRun(t, c)
 
 	c.Name, c.Confirm, c.Named, c.Trials = "second", first.Dir, false, 1
@@ -75,9 +73,8 @@ func TestConfirmRunsWhatShowedFlaws(t *testing.T) {
 // it, so that these trials are tried first. A campaign that confirms the first one must then go on to
 // the trials that do show the flaw.
 func TestConfirmInsists(t *testing.T) {
-	c := DefaultConfig()
-	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
-	c.Locks, c.Faults, c.Trials, c.Named = []string{"set-nx-px"}, []string{"client-crash"}, 1, true
+	c := small(t, "set-nx-px", "client-crash")
+	c.Name, c.Trials, c.Named = "first", 1, true
 	first := mustRun(t, c)
 	shown := Sought{"set-nx-px", "client-crash", "liveness", "orphaned-key"}
 	var lines []byte
@@ -117,8 +114,7 @@ func TestConfirmRunsTheSameAgain(t *testing.T) {
 			Flaws: []trial.Flaw{{Oracle: s.Oracle, Cause: s.Cause}},
 		})
 	}
-	c := plannedCell{recipe: locks.Recipe{ID: s.Lock}, fault: nemesis.Fault{Name: s.Fault}, workloads: []string{"mutex"}}
-	p := &planner{config: Config{Trials: 1}, seen: map[pair]nemesis.Sight{{s.Lock, "mutex"}: {}}}
+	c, p := cellOf(s.Lock, s.Fault, 1)
 	wanted := true
 	busy := func(plannedCell) bool { return false }
 	more := func(again bool) (titles []string) {
@@ -147,11 +143,17 @@ func TestConfirmRunsTheSameAgain(t *testing.T) {
 	}
 }
 
+// cellOf returns a cell with the workload mutex, and a planner of that many trials that has seen its
+// probe.
+func cellOf(lock, fault string, trials int) (plannedCell, *planner) {
+	return plannedCell{recipe: locks.Recipe{ID: lock}, fault: nemesis.Fault{Name: fault}, workloads: []string{"mutex"}},
+		&planner{config: Config{Trials: trials}, seen: map[pair]nemesis.Sight{{lock, "mutex"}: {}}}
+}
+
 // Attempts at one trial are confirmed as one trial, which has the flaws of all attempts.
 func TestConfirmTakesAttemptsTogether(t *testing.T) {
-	c := DefaultConfig()
-	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
-	c.Locks, c.Faults, c.Trials = []string{"set-nx-px"}, []string{"client-pause"}, 1
+	c := small(t, "set-nx-px", "client-pause")
+	c.Name, c.Trials = "first", 1
 	first := mustRun(t, c)
 	i := slices.IndexFunc(first.Trials, func(t trial.Result) bool { return !t.Probe })
 	attempt := first.Trials[i]
@@ -183,8 +185,8 @@ func TestConfirmTakesAttemptsTogether(t *testing.T) {
 	if len(f.trials) != 1 || f.trials[0].Spec.Attempt != 0 || !slices.Contains(f.trials[0].Flaws, attempt.Flaws[0]) || len(f.trials[0].Flaws) != 1+len(first.Trials[i].Flaws) {
 		t.Errorf("got %d trials to confirm, first %+v; want one with the flaws of both attempts", len(f.trials), f.trials[0].Flaws)
 	}
-	chosen := plannedCell{recipe: locks.Recipe{ID: "set-nx-px"}, fault: nemesis.Fault{Name: "client-pause"}, workloads: []string{"mutex"}}
-	p := &planner{config: Config{Trials: 2}, seen: map[pair]nemesis.Sight{{"set-nx-px", "mutex"}: {}}, confirm: f}
+	chosen, p := cellOf("set-nx-px", "client-pause", 2)
+	p.confirm = f
 	if jobs := f.jobs(p, []plannedCell{chosen}); len(jobs) != 1 || jobs[0].spec.Attempt != 0 {
 		t.Errorf("got %d jobs, want one", len(jobs))
 	}
@@ -204,7 +206,7 @@ func TestConfirmTakesWhatIsHardToMiss(t *testing.T) {
 			}}},
 		})
 	}
-	c := plannedCell{recipe: locks.Recipe{ID: s.Lock}, fault: nemesis.Fault{Name: s.Fault}, workloads: []string{"mutex"}}
+	c, _ := cellOf(s.Lock, s.Fault, 1)
 	sought, by := f.candidates(c)
 	var order []int
 	for _, result := range by[s] {
@@ -256,9 +258,8 @@ func TestConfirmVaries(t *testing.T) {
 
 // A flaw that only a probe showed is sought as well.
 func TestConfirmKnowsWhatProbesShowed(t *testing.T) {
-	c := DefaultConfig()
-	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
-	c.Locks, c.Faults, c.Trials = []string{"rw-two-keys"}, []string{"none"}, 1
+	c := small(t, "rw-two-keys", "none")
+	c.Name, c.Trials = "first", 1
 	first := mustRun(t, c)
 	if !slices.ContainsFunc(first.Trials, func(t trial.Result) bool { return t.Probe && t.Violation() }) {
 		t.Fatal("no probe shows a flaw: expected one of a recipe that is broken without a fault")
@@ -276,7 +277,7 @@ func TestConfirmDrawsWhatWasExercised(t *testing.T) {
 	for i, outcome := range []trial.Outcome{trial.NotExercised, trial.Unknown, trial.Holds, trial.NotExercised, trial.Holds} {
 		f.trials = append(f.trials, trial.Result{Spec: trial.Spec{Lock: "redlock", Fault: "client-skew", Workload: "mutex", Trial: i}, Outcome: outcome})
 	}
-	c := plannedCell{recipe: locks.Recipe{ID: "redlock"}, fault: nemesis.Fault{Name: "client-skew"}, workloads: []string{"mutex"}}
+	c, _ := cellOf("redlock", "client-skew", 1)
 	var order []int
 	for _, s := range f.drawn(c, 3) {
 		order = append(order, s.Trial)
@@ -292,8 +293,8 @@ func TestConfirmGoesOnWhereAFaultHitNothing(t *testing.T) {
 	for i, outcome := range []trial.Outcome{trial.NotExercised, trial.Holds, trial.Holds} {
 		f.trials = append(f.trials, trial.Result{Spec: trial.Spec{Lock: "redisson", Fault: "client-skew", Workload: "mutex", Trial: i}, Outcome: outcome})
 	}
-	c := plannedCell{recipe: locks.Recipe{ID: "redisson"}, fault: nemesis.Fault{Name: "client-skew"}, workloads: []string{"mutex"}}
-	p := &planner{config: Config{Trials: 1}, seen: map[pair]nemesis.Sight{{"redisson", "mutex"}: {}}, confirm: &f}
+	c, p := cellOf("redisson", "client-skew", 1)
+	p.confirm = &f
 	r := &run{planner: p}
 	var order []int
 	ran := func(jobs []job, outcome trial.Outcome) {
@@ -313,16 +314,12 @@ func TestConfirmGoesOnWhereAFaultHitNothing(t *testing.T) {
 
 // A flaw counts as missed if the testbed does not support its fault.
 func TestConfirmMissesWhatIsNotSupported(t *testing.T) {
-	c := DefaultConfig()
-	c.Testbed, c.Store, c.Name = "sim", t.TempDir(), "first"
-	c.Locks, c.Faults, c.Trials, c.Named = []string{"set-nx-px"}, []string{"none", "node-clock"}, 2, true
+	c := small(t, "set-nx-px", "none,node-clock")
+	c.Name, c.Trials, c.Named = "first", 2, true
 	first := mustRun(t, c)
 
 	c.Name, c.Confirm, c.Named, c.Trials = "second", first.Dir, false, 1
-	second, err := Campaign{Config: c, Testbed: timeless{sim.New()}}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := complete(t, Campaign{Config: c, Testbed: timeless{sim.New()}})
 	if n, of := second.Confirmed(); n != 0 || of == 0 || len(second.Matrix.Missed) == 0 || second.Matrix.ExitCode(true) != ExitUnexpected {
 		t.Errorf("confirmed %d of %d, missed %v, exit code %d: want none, and exit code %d",
 			n, of, second.Matrix.Missed, second.Matrix.ExitCode(true), ExitUnexpected)
@@ -345,8 +342,7 @@ func TestConfirmRefuses(t *testing.T) {
 		"named schedules too": {func(c *Config) { c.Confirm, c.Named = "x", true }, "expected no named"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := DefaultConfig()
-			config.Testbed, config.Store = "sim", t.TempDir()
+			config := small(t, "all", "all")
 			c.set(&config)
 			_, err := Campaign{Config: config, Testbed: sim.New()}.Run(t.Context())
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
@@ -354,14 +350,4 @@ func TestConfirmRefuses(t *testing.T) {
 			}
 		})
 	}
-}
-
-// mustRun runs a campaign in the simulation, without worker processes.
-func mustRun(t *testing.T, c Config) Stored {
-	t.Helper()
-	s, err := Campaign{Config: c, Testbed: sim.New()}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }

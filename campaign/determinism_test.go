@@ -31,10 +31,7 @@ const recordsTo = "LOCKSTORM_RECORDS_TO"
 func TestAClientThatWaitsTwiceGoesOnAlone(t *testing.T) {
 	tb, c := sim.New(), simConfig(t)
 	c.Seed = 319055994
-	s, err := PlanTrial(t.Context(), tb, c, "reentrant-local", "client-skew", "reentrant", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := specOf(t, tb, c, "reentrant-local", "client-skew", "reentrant", 0)
 	first := record(t, tb, s)
 	for range 9 {
 		if again := record(t, tb, s); !bytes.Equal(again, first) {

@@ -24,15 +24,11 @@ import (
 // leastQuiet.
 func searched(t *testing.T, rounds int, change func(*Config), quiet ...int) Stored {
 	t.Helper()
-	c := DefaultConfig()
-	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
-	c.Locks, c.Faults, c.Workloads = []string{"set-nx-px", "setnx"}, []string{"none", "delay", "reset"}, []string{"mutex"}
+	c := small(t, "set-nx-px,setnx", "none,delay,reset")
+	c.Workloads = []string{"mutex"}
 	c.Trials, c.Parallel, c.Budget = 1, 1, time.Hour
 	change(&c)
-	s, err := Campaign{Config: c, Testbed: sim.New(), over: func(k int) bool { return k >= c.Trials+rounds }, quiet: append(quiet, 0)[0]}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := complete(t, Campaign{Config: c, Testbed: sim.New(), over: func(k int) bool { return k >= c.Trials+rounds }, quiet: append(quiet, 0)[0]})
 	return s
 }
 
@@ -190,9 +186,8 @@ func TestASearchTriesLessOftenWhatShowsNothingNew(t *testing.T) {
 // counted further trial that is stored, not merely tallied, must have its line there. The verdict of a
 // cell rests on these lines.
 func TestAKilledSearchHasTheTrialsThatItCounts(t *testing.T) {
-	c := DefaultConfig()
-	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
-	c.Locks, c.Faults, c.Workloads = []string{"setnx", "set-nx-px"}, []string{"client-crash", "delay"}, []string{"mutex"}
+	c := small(t, "setnx,set-nx-px", "client-crash,delay")
+	c.Workloads = []string{"mutex"}
 	c.Named, c.Trials, c.Parallel, c.Budget = false, 1, 1, time.Hour
 	killed, asked := filepath.Join(t.TempDir(), "killed"), 0
 	over := func(int) bool {

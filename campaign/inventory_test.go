@@ -23,10 +23,7 @@ func TestAStoreKeepsTheLastCampaignsOfEachName(t *testing.T) {
 			time.Sleep(time.Minute)
 			c := fakeConfig(root, trialtest.Sound)
 			c.Name = name
-			s, err := Campaign{Config: c, Testbed: &trialtest.Bed{}}.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := complete(t, Campaign{Config: c, Testbed: &trialtest.Bed{}})
 			dirs = append(dirs, s.Dir)
 		}
 	})

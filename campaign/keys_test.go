@@ -19,10 +19,7 @@ import (
 func storedTrial(t *testing.T, stream bool) (folder string, result trial.Result) {
 	t.Helper()
 	tb, c := sim.New(), DefaultConfig()
-	s, err := PlanTrial(t.Context(), tb, c, "set-nx-px", "none", "mutex", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := specOf(t, tb, c, "set-nx-px", "none", "mutex", 0)
 	folder = t.TempDir()
 	d, err := trial.Execute(t.Context(), tb, trial.Task{Spec: s, Folder: folder, Keep: true, Stream: stream}, new(sync.Mutex), nil)
 	if err != nil || d.Trial.Err != "" {

@@ -14,10 +14,7 @@ import (
 func TestLatestStaysIfARunIsInterruptedBeforeItsFaultFreeTrialsAreDone(t *testing.T) {
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		first, err := Campaign{Config: fakeConfig(root, trialtest.Sound), Testbed: &trialtest.Bed{}}.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := complete(t, Campaign{Config: fakeConfig(root, trialtest.Sound), Testbed: &trialtest.Bed{}})
 		ctx, cancel := context.WithCancel(t.Context())
 		named := fakeConfig(root, trialtest.Sound)
 		named.Named, named.NamedOnly, named.Trials, named.Faults = true, true, 0, []string{"none", "delay"}

@@ -111,10 +111,7 @@ func redigoDoer(c *locks.Client) (doer, error) {
 func someTrials(t *testing.T, tb testbed.Testbed, lock string, faults ...string) (specs []trial.Spec) {
 	t.Helper()
 	for _, fault := range faults {
-		s, err := PlanTrial(t.Context(), tb, simConfig(t), lock, fault, "mutex", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := specOf(t, tb, simConfig(t), lock, fault, "mutex", 0)
 		specs = append(specs, s)
 	}
 	return specs

@@ -28,9 +28,8 @@ func remembering(t *testing.T, lines string, faults ...string) Campaign {
 		t.Fatal(err)
 	}
 	t.Setenv(trialtest.AsWorker, "1")
-	c := DefaultConfig()
-	c.Testbed, c.Store, c.Locks, c.Faults, c.Workloads = "sim", t.TempDir(), []string{"set-nx-px"}, faults, []string{"standard"}
-	c.Corpus, c.Parallel = true, 2
+	c := small(t, "set-nx-px", strings.Join(faults, ","))
+	c.Workloads, c.Corpus, c.Parallel = []string{"standard"}, true, 2
 	return Campaign{Config: c, Testbed: sim.New(), Worker: []string{os.Args[0]}, Corpus: list, Defaults: Defaults{Trials: 12}}
 }
 
@@ -45,10 +44,7 @@ const (
 
 func TestTheCorpusRunsFirstAndThenWhatItDoesNotKnow(t *testing.T) {
 	c := remembering(t, cleanLine+"\n"+namedLine+"\n"+drawnLine+"\n"+harmLine, "client-skew", "delay", "eviction")
-	s, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := complete(t, c)
 	count := func(fault string, is func(trial.Spec) bool) (n int) {
 		for _, r := range s.Trials {
 			if r.Spec.Fault == fault && is(r.Spec) {
@@ -111,10 +107,7 @@ func TestTheLineAboutTheCorpusAddsUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			campaign := remembering(t, namedLine+"\n"+drawn, c.faults...)
 			campaign.Config.Trials, campaign.Config.Seed = c.trials, c.seed
-			s, err := campaign.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := complete(t, campaign)
 			line, _, _ := strings.Cut(s.Info.CorpusLines()[0], " drawn by seed")
 			sum := 0
 			for _, digits := range regexp.MustCompile(`\d+`).FindAllString(line, -1) {
@@ -130,10 +123,7 @@ func TestTheLineAboutTheCorpusAddsUp(t *testing.T) {
 
 func TestAFactThatDoesNotComeOutIsTold(t *testing.T) {
 	c := remembering(t, strings.Replace(cleanLine, "outcome holds", "exclusion by race, bug", 1), "client-skew")
-	s, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := complete(t, c)
 	want := LostFact{"set-nx-px", "client-skew", "mutex", "schedule touch.back-1of2", "exclusion by race, bug"}
 	if !slices.Equal(s.Matrix.Lost, []LostFact{want}) {
 		t.Errorf("lost: %+v, want %+v", s.Matrix.Lost, want)
@@ -148,10 +138,7 @@ func TestAFactThatDoesNotComeOutIsTold(t *testing.T) {
 
 func TestAFlawThatTheCorpusDoesNotHaveIsTold(t *testing.T) {
 	c := remembering(t, strings.Replace(namedLine, "liveness by orphaned-key, limit", "exclusion by race, bug", 1), "delay")
-	s, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := complete(t, c)
 	if len(s.Matrix.New) != 1 || s.Matrix.New[0].Oracle != "liveness" || s.Matrix.New[0].Cause != "orphaned-key" {
 		t.Errorf("new: %+v, want liveness by orphaned-key", s.Matrix.New)
 	}
@@ -165,10 +152,7 @@ func TestARecipeThatChangedAfterTheCorpusWasMadeIsTold(t *testing.T) {
 	said := func(line string) (Stored, string) {
 		c := remembering(t, line, "eviction")
 		c.Config.Expect = true
-		s, err := c.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := complete(t, c)
 		return s, strings.Join(s.Info.ChangedLines(s.Matrix.Changed), "; ")
 	}
 	s, says := said(strings.Replace(harmLine, `"for"`, other, 1))
@@ -210,10 +194,7 @@ func TestARecipeWhoseFaultFreeTrialsHaveChangedRunsEverySchedule(t *testing.T) {
 	const probe = `{"lock":"set-nx-px","fault":"none","workload":"mutex","hash":"0123456789abcdef","for":["outcome holds"]}`
 	gone := strings.Replace(cleanLine, "touch.back-1of2", "touch.up-1of2", 1)
 	c := remembering(t, probe+"\n"+gone, "none", "client-skew")
-	s, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := complete(t, c)
 	if want := []Changed{{"set-nx-px", 1, 1}}; !slices.Equal(s.Matrix.Changed, want) {
 		t.Errorf("changed: %+v, want %+v", s.Matrix.Changed, want)
 	}
@@ -273,10 +254,7 @@ func TestALineOfWhatDoesNotExistRefusesTheRun(t *testing.T) {
 func TestOtherOptionsPlanTheCorpusAnew(t *testing.T) {
 	c := remembering(t, cleanLine+"\n"+namedLine+"\n"+drawnLine, "delay")
 	c.Config.Clients = 2
-	s, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := complete(t, c)
 	if slices.ContainsFunc(s.Trials, func(r trial.Result) bool { return r.Spec.DrawnFrom > 0 }) {
 		t.Error("a drawn trial of the corpus ran with other options")
 	}
@@ -297,14 +275,9 @@ func TestOtherOptionsPlanTheCorpusAnew(t *testing.T) {
 	}
 	c = remembering(t, cleanLine, "delay")
 	c.Config.Locks, c.Config.Store = []string{"setnx"}, t.TempDir()
-	if s, err = c.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s = complete(t, c)
 	c.Config.Corpus, c.Config.Named, c.Config.Store = false, true, t.TempDir()
-	whole, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := complete(t, c)
 	if len(s.Trials) != len(whole.Trials) {
 		t.Errorf("a recipe without lines ran %d trials, want all %d", len(s.Trials), len(whole.Trials))
 	}

@@ -20,15 +20,11 @@ import (
 // shardRun runs a small campaign, or a part of it, in the simulation.
 func shardRun(t *testing.T, change func(*Config)) Stored {
 	t.Helper()
-	c := DefaultConfig()
-	c.Testbed, c.Store = sim.New().Name(), t.TempDir()
-	c.Locks, c.Faults, c.Workloads = []string{"set-nx-px"}, []string{"none", "client-pause"}, []string{"mutex"}
+	c := small(t, "set-nx-px", "none,client-pause")
+	c.Workloads = []string{"mutex"}
 	c.Trials, c.Named, c.Parallel = 2, true, 1 // in parallel, chance would decide which trial shows a flaw first
 	change(&c)
-	s, err := Campaign{Config: c, Testbed: sim.New()}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustRun(t, c)
 	return s
 }
 

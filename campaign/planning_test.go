@@ -14,13 +14,9 @@ import (
 // A program that runs trials itself plans the same trials as a campaign.
 func TestAPlanningPlansWhatACampaignRuns(t *testing.T) {
 	tb := sim.New()
-	c := DefaultConfig()
-	c.Testbed, c.Locks, c.Faults, c.Named, c.Trials = tb.Name(), []string{"set-nx-px"}, []string{"none", "delay", "slot-migration"}, true, 2
-	c.Store = t.TempDir()
-	ran, err := Campaign{Config: c, Testbed: tb}.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := small(t, "set-nx-px", "none,delay,slot-migration")
+	c.Named, c.Trials = true, 2
+	ran := complete(t, Campaign{Config: c, Testbed: tb})
 	p, err := NewPlanning(tb, c)
 	if err != nil {
 		t.Fatal(err)

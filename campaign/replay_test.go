@@ -24,10 +24,7 @@ func TestResultsDoNotDependOnWorkersOrOrder(t *testing.T) {
 		c := Campaign{Config: DefaultConfig(), Testbed: sim.New(), Worker: worker}
 		c.Config.Locks, c.Config.Faults = []string{"setnx-expire", "set-nx-px"}, []string{undisturbed, "client-pause", "reset"}
 		c.Config.Testbed, c.Config.Store, c.Config.Trials, c.Config.Parallel = "sim", t.TempDir(), 2, parallel
-		s, err := c.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := complete(t, c)
 		if s.Reproduced < 10 || s.Virtual() < time.Minute {
 			t.Errorf("%d trials repeated, %v of virtual time", s.Reproduced, s.Virtual())
 		}
@@ -49,15 +46,9 @@ func TestAReplayDoesWhatTheCampaignDid(t *testing.T) {
 	c := Campaign{Config: DefaultConfig(), Testbed: sim.New()}
 	c.Config.Locks, c.Config.Faults = []string{"setnx-expire"}, []string{undisturbed, "client-pause"}
 	c.Config.Testbed, c.Config.Store, c.Config.Trials = "sim", t.TempDir(), 3
-	s, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := complete(t, c)
 	for _, was := range s.Trials {
-		spec, err := PlanTrial(t.Context(), sim.New(), c.Config, was.Spec.Lock, was.Spec.Fault, was.Spec.Workload, was.Spec.Trial)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := specOf(t, sim.New(), c.Config, was.Spec.Lock, was.Spec.Fault, was.Spec.Workload, was.Spec.Trial)
 		var logged int
 		dir := filepath.Join(t.TempDir(), "again")
 		got, e, err := Replay{Testbed: sim.New(), Spec: spec, Dir: dir, Log: func(history.Command) { logged++ }}.Run(t.Context())

@@ -45,10 +45,7 @@ func TestKnownFlawsShrinkToTwoClientsAndOneFault(t *testing.T) {
 			continue // a search runs a hundred trials; without -short, all flaws are shrunk
 		}
 		t.Run(f.lock+" under "+f.fault+", "+string(f.cause), func(t *testing.T) {
-			s, err := PlanTrial(t.Context(), tb, DefaultConfig(), f.lock, f.fault, f.workload, f.trial)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := specOf(t, tb, DefaultConfig(), f.lock, f.fault, f.workload, f.trial)
 			folder := filepath.Join(t.TempDir(), trial.MinimalFolder)
 			r := Replay{Testbed: tb, Spec: s, Dir: folder}
 			small, _, err := r.Shrink(t.Context(), generous)
@@ -88,10 +85,7 @@ func TestKnownFlawsShrinkToTwoClientsAndOneFault(t *testing.T) {
 func TestShrinkingTwiceFindsTheSame(t *testing.T) {
 	raced(t)
 	tb := sim.New()
-	s, err := PlanTrial(t.Context(), tb, DefaultConfig(), "set-nx-ex", "delay", "mutex", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := specOf(t, tb, DefaultConfig(), "set-nx-ex", "delay", "mutex", 0)
 	var found []trial.Result
 	for range 2 {
 		small, _, err := Replay{Testbed: tb, Spec: s, Dir: t.TempDir()}.Shrink(t.Context(), generous)

@@ -75,10 +75,7 @@ func TestRemovingAFolderLeavesItsNeighbours(t *testing.T) {
 }
 
 func TestACampaignIsOverWhenNobodyRunsIt(t *testing.T) {
-	s, err := createStore(t.TempDir(), "compare", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newStore(t)
 	if err := Over(s.dir); err == nil || !strings.Contains(err.Error(), "the campaign is running") {
 		t.Errorf("got %v while it runs", err)
 	}

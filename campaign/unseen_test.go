@@ -24,10 +24,7 @@ func TestUnseenSeedsShowOnlyDeclaredFlaws(t *testing.T) {
 		c.Testbed, c.Store, c.Parallel, c.Locks = "sim", t.TempDir(), runtime.GOMAXPROCS(0), documented()
 		c.Named, c.Trials, c.Seed = false, 3, rand.Uint64N(trial.MaxSeed)
 		t.Run(fmt.Sprint(c.Seed), func(t *testing.T) {
-			s, err := Campaign{Config: c, Testbed: sim.New(), Worker: []string{os.Args[0]}}.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := complete(t, Campaign{Config: c, Testbed: sim.New(), Worker: []string{os.Args[0]}})
 			for _, x := range s.Matrix.Unexpected {
 				t.Errorf("not declared: %s under %s: %s (%s), as in %s", x.Lock, x.Fault, x.Oracle, x.Cause, x.Dir)
 			}

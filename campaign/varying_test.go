@@ -42,10 +42,7 @@ func unseeded(t *testing.T) Stored {
 	c := Campaign{Config: DefaultConfig(), Testbed: sim.New(), Worker: []string{os.Args[0]}}
 	c.Config.Locks, c.Config.Faults = []string{tokensOnlyLock, varyingLock, "set-nx-px"}, []string{undisturbed, "client-pause"}
 	c.Config.Testbed, c.Config.Store, c.Config.Trials, c.Config.Parallel = "sim", t.TempDir(), 3, 2
-	s, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := complete(t, c)
 	return s
 }
 
