@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/workloads"
@@ -13,6 +14,20 @@ import (
 // remaining workloads illustrate a case, or repeat what a default one shows.
 func StandardWorkloads() []workloads.Workload {
 	return slices.DeleteFunc(workloads.All(), func(w workloads.Workload) bool { return !w.Standard })
+}
+
+// UsualWorkload returns the workload for a single trial of a lock with these claims: the workload mutex, or
+// else the first default one that suits the lock; false if none does.
+func UsualWorkload(claims history.Claims) (workloads.Workload, bool) {
+	if w, ok := workloads.ByName("mutex"); ok && w.Suits(claims) {
+		return w, true
+	}
+	all := StandardWorkloads()
+	i := slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Suits(claims) })
+	if i < 0 {
+		return workloads.Workload{}, false
+	}
+	return all[i], true
 }
 
 // runs reports whether a chosen workload runs for a recipe that it suits. A workload that the user named

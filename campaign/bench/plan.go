@@ -11,7 +11,6 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/trial"
-	"github.com/lockstorm/lockstorm/workloads"
 )
 
 // Config says what to measure, and how.
@@ -67,34 +66,15 @@ func (c Config) plan(ctx context.Context, tb testbed.Testbed, r locks.Recipe) ([
 func (c Config) spec(ctx context.Context, tb testbed.Testbed, r locks.Recipe, k int) (trial.Spec, error) {
 	conf := campaign.DefaultConfig()
 	conf.Testbed, conf.Nodes, conf.Clients, conf.TTL, conf.Duration, conf.Seed, conf.Overrun = c.Testbed, c.Nodes, c.Clients, c.TTL, c.Duration, c.Seed, 0
-	w, err := c.workload(r)
-	if err != nil {
-		return trial.Spec{}, err
+	w, ok := campaign.UsualWorkload(r.Claims(c.TTL, max(1, c.Nodes)))
+	if !ok {
+		return trial.Spec{}, input.Errorf("no workload suits %s", r.ID)
 	}
 	s, err := campaign.PlanTrial(ctx, tb, conf, r.ID, nemesis.Undisturbed().Name, w.Name, k)
 	s.Options.Writers = true // a read-write lock then excludes like the other locks
 	s.Seed = rand.New(rand.NewPCG(c.Seed, uint64(k))).Uint64N(trial.MaxSeed) + 1
 	s.Options.Seed = s.Seed
 	return s, err
-}
-
-// usual is the workload for all locks that it suits.
-const usual = "mutex"
-
-// workload returns the workload for a lock: the usual one, or else the first standard one that
-// suits the lock.
-func (c Config) workload(r locks.Recipe) (workloads.Workload, error) {
-	claims := r.Claims(c.TTL, max(1, c.Nodes))
-	w, ok := workloads.ByName(usual)
-	if ok && w.Suits(claims) {
-		return w, nil
-	}
-	for _, w := range campaign.StandardWorkloads() {
-		if w.Suits(claims) {
-			return w, nil
-		}
-	}
-	return w, input.Errorf("no workload suits %s", r.ID)
 }
 
 // alone makes one client take the lock again and again, with short holds.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -16,11 +15,10 @@ import (
 // benchOf runs bench --json on few short trials in the simulation.
 func benchOf(t *testing.T, more ...string) bench.Report {
 	t.Helper()
-	args := append([]string{"bench", "--json", "--locks", "redlock,setnx", "--clients", "3", "--ttl", "100ms", "--duration", "100ms"}, more...)
-	code, stdout, stderr := lockstorm(t, args...)
-	var r bench.Report
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 { // stderr is not checked: on a slow machine it has progress lines
-		t.Fatalf("exit code %d, stderr %q, %v", code, stderr, err)
+	args := append([]string{"bench", "--locks", "redlock,setnx", "--clients", "3", "--ttl", "100ms", "--duration", "100ms"}, more...)
+	r, code, stderr := jsonOf[bench.Report](t, args...)
+	if code != 0 { // stderr is not checked: on a slow machine it has progress lines
+		t.Fatalf("exit code %d, stderr %q", code, stderr)
 	}
 	return r
 }

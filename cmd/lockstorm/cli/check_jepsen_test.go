@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -22,11 +21,7 @@ func sample(name string) string { return filepath.Join("testdata", "jepsen", nam
 // judged returns the output of check --json for a history, and the exit code.
 func judged(t *testing.T, args ...string) (checked, int) {
 	t.Helper()
-	code, stdout, stderr := lockstorm(t, append([]string{"check", "--json"}, args...)...)
-	var c checked
-	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
-		t.Fatalf("%v: exit code %d, stderr %q: %v", args, code, stderr, err)
-	}
+	c, code, _ := jsonOf[checked](t, append([]string{"check"}, args...)...)
 	return c, code
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,11 +43,7 @@ func TestCheckSaysWhatVouchesForTheFiles(t *testing.T) {
 			if err := test.spoil(dir); err != nil {
 				t.Fatal(err)
 			}
-			code, stdout, stderr := lockstorm(t, "check", dir, "--json")
-			var got checked
-			if err := json.Unmarshal([]byte(stdout), &got); err != nil {
-				t.Fatal(err)
-			}
+			got, code, stderr := jsonOf[checked](t, "check", dir)
 			if code != test.code || got.Standing != test.want || got.Result != test.result {
 				t.Errorf("exit code %d, %s, %s; want %d, %s, %s", code, got.Standing, got.Result, test.code, test.want, test.result)
 			}

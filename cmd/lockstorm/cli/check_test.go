@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,11 +81,7 @@ func TestCheckTakesTheClaimsBesideTheHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, arg := range []string{path, filepath.Dir(path)} {
-		code, stdout, stderr := lockstorm(t, "check", arg, "--json")
-		var got checked
-		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
-			t.Fatal(err)
-		}
+		got, code, stderr := jsonOf[checked](t, "check", arg)
 		if code != 1 || len(got.Verdicts) == 0 || got.Result != checker.Violated || stderr != "" {
 			t.Errorf("check %s: exit code %d, stderr %q, got %+v", arg, code, stderr, got)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,26 @@ func lockstormIn(t *testing.T, environment map[string]string, args ...string) (c
 	return code, out.String(), errs.String()
 }
 
+// jsonOf runs a command line in this process, with --json, and returns what it printed.
+func jsonOf[T any](t *testing.T, args ...string) (printed T, code int, stderr string) {
+	t.Helper()
+	code, stdout, stderr := lockstorm(t, slices.Concat(args, []string{"--json"})...)
+	if err := json.Unmarshal([]byte(stdout), &printed); err != nil {
+		t.Fatalf("%q: exit code %d, %v; stderr\n%s", args, code, err, stderr)
+	}
+	return printed, code, stderr
+}
+
+// latest returns the latest campaign of a store.
+func latest(t *testing.T, store string) campaign.Stored {
+	t.Helper()
+	s, err := campaign.Load(filepath.Join(store, campaign.Latest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // file writes a file into a new directory of the test, and returns the file's path.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
@@ -51,6 +72,7 @@ func file(t *testing.T, name, text string) string {
 }
 
 func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
+	dir := t.TempDir()
 	broken := file(t, "broken.json", `{"ttl":`)
 	unknown := file(t, "unknown.json", `{"lokcs": "all"}`)
 	wrong := file(t, "wrong.json", `{"trials": "many"}`)
@@ -114,8 +136,24 @@ func TestBadUsageIsOneClearLineAnd254(t *testing.T) {
 		{"a hash that is none", []string{"replay", "--lock", "set-nx-px", "--hash", "zzzzzzzz"}, `--hash "zzzzzzzz": expected 8 to 64 hexadecimal digits`},
 		{"a hash that is too short", []string{"replay", "--lock", "set-nx-px", "--hash", "3f6c"}, `--hash "3f6c": expected 8 to 64 hexadecimal digits`},
 		{"an empty hash", []string{"replay", "--lock", "set-nx-px", "--hash", ""}, `--hash "": expected 8 to 64 hexadecimal digits`},
+		{"replay under an unknown fault", []string{"replay", "--lock", "set-nx-px", "--fault", "client-pose"}, "client-pose"},
+		{"replay with a workload that does not suit", []string{"replay", "--lock", "set-nx-px", "--workload", "read-write"}, "set-nx-px"},
+		{"replay with too short a lease", []string{"replay", "--lock", "set-nx-px", "--ttl", "1ms"}, "--ttl 1ms: expected at least 10ms"},
+		{"replay on an unknown topology", []string{"replay", "--lock", "set-nx-px", "--topology", "ring"}, `--topology "ring"`},
+		{"replay with unknown clients", []string{"replay", "--lock", "set-nx-px", "--clients-as", "threads"}, `--clients-as "threads": expected goroutines or processes`},
 		{"replay on the unknown", []string{"replay", stored(`{"lock":"set-nx-px","testbed":"moon"}`)}, `unknown testbed "moon"`},
 		{"replay into what is replayed", []string{"replay", same, "--out", same}, "--out " + same + ": that is the trial that is replayed"},
+		{"client processes in virtual time", []string{"run", "--clients-as", "processes", "--store", t.TempDir()}, "--clients-as processes: testbed sim has a time of its own"},
+		{"a client by hand", []string{"client"}, "a client process is started by a trial, not by hand"},
+		{"address of no server", []string{"run", "--addr", "127.0.0.1:1", "--store", t.TempDir()}, "--addr: only --testbed external takes it, not sim"},
+		{"user of no server", []string{"run", "--testbed", "process", "--user", "x", "--store", t.TempDir()}, "--user: only --testbed external takes it, not process"},
+		{"no address of a server", []string{"run", "--testbed", "external", "--store", t.TempDir()}, "--testbed external: which Redis? expected --addr host:port"},
+		{"many trials in the lab", []string{"run", "--testbed", "compose", "--parallel", "3", "--store", t.TempDir()}, "--testbed compose: 3 trials at a time: the lab can run only one"},
+		{"impossible number of shrinking trials", []string{"run", "--locks", "set-nx-ex", "--shrink", "-1"}, "--shrink -1: expected"},
+		{"removal of no campaign", []string{"store", "rm", dir}, dir + ": expected the directory of a stored campaign"},
+		{"keeping none", []string{"store", "gc", "--store", dir}, "--keep 0: expected the number"},
+		{"list of no store", []string{"store", "ls", "--store", filepath.Join(dir, "none")}, "expected a directory with campaigns"},
+		{"unknown command of the store", []string{"store", "mv"}, "expected one of ls, rm, gc"},
 		{"surplus argument of a worker", []string{"worker", "x"}, "lockstorm worker: expected no arguments, got 1"},
 		{"answer to the unknown", []string{"answer", "getset-losr"}, `unknown experiment "getset-losr": did you mean getset-loser? (lockstorm answer)`},
 		{"answer of the simulation alone", []string{"answer", "renewal", "--testbed", "process"}, "--testbed process: renewal runs in the simulation only; expected sim"},
@@ -163,20 +201,14 @@ func TestListsShowEveryRegistry(t *testing.T) {
 		if code != 0 || stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("list %s: exit code %d, stderr %q, stdout\n%s", name, code, stderr, stdout)
 		}
-		_, stdout, _ = lockstorm(t, "list", name, "--json")
-		var rows []map[string]string
-		if err := json.Unmarshal([]byte(stdout), &rows); err != nil || len(rows) == 0 {
-			t.Errorf("list %s --json: %d rows, %v", name, len(rows), err)
+		if rows, _, _ := jsonOf[[]map[string]string](t, "list", name); len(rows) == 0 {
+			t.Errorf("list %s --json: no rows", name)
 		}
 	}
 }
 
 func TestListSaysWhichTestbedIsNotHere(t *testing.T) {
-	_, stdout, _ := lockstorm(t, "list", "testbeds", "--json")
-	var rows []map[string]string
-	if err := json.Unmarshal([]byte(stdout), &rows); err != nil {
-		t.Fatal(err)
-	}
+	rows, _, _ := jsonOf[[]map[string]string](t, "list", "testbeds")
 	for _, row := range rows {
 		absent := row["name"] == "absent"
 		if absent != (row["note"] == "no redis-server on PATH") || absent != (row["topologies"] == "") {

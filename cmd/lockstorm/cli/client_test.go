@@ -10,19 +10,6 @@ import (
 	"github.com/lockstorm/lockstorm/trial"
 )
 
-func TestClientProcessesAreForRealRedisAndNotForPeople(t *testing.T) {
-	for want, args := range map[string][]string{
-		"lockstorm: --clients-as processes: testbed sim has a time of its own": {"run", "--clients-as", "processes", "--store", t.TempDir()},
-		`lockstorm: --clients-as "threads": expected goroutines or processes`:  {"replay", "--lock", "set-nx-px", "--clients-as", "threads"},
-		"lockstorm: a client process is started by a trial, not by hand":       {"client"},
-	} {
-		code, stdout, stderr := lockstorm(t, args...)
-		if code != campaign.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, want) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%v: exit code %d, stdout %q, stderr %q; want %d and %q", args, code, stdout, stderr, campaign.ExitUsage, want)
-		}
-	}
-}
-
 // A trial with client processes is stored with that setting, and replay uses client processes
 // again.
 func TestRunAndReplayWithClientProcesses(t *testing.T) {
@@ -32,10 +19,7 @@ func TestRunAndReplayWithClientProcesses(t *testing.T) {
 	if code != campaign.ExitExpected {
 		t.Fatalf("exit code %d; stderr\n%s", code, stderr)
 	}
-	s, err := campaign.Load(filepath.Join(store, campaign.Latest))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := latest(t, store)
 	for _, result := range s.Trials {
 		if result.Err != "" || result.Spec.ClientsAs != trial.Processes {
 			t.Errorf("%s ran with clients as %q: %s", result.Spec.Title(), result.Spec.ClientsAs, result.Err)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,16 +45,19 @@ func TestReplayLinesOfTheDocumentsShowWhatTheySay(t *testing.T) {
 // moreFlags are flags beyond a campaign's usual options.
 var moreFlags = regexp.MustCompile(`--(clients|lock-tokens|overrun|ttl) `)
 
+// replayedBy runs a replay line of a page.
+func replayedBy(t *testing.T, line string) replayed {
+	t.Helper()
+	r, code, stderr := jsonOf[replayed](t, strings.Fields(strings.ReplaceAll(line, "'", ""))[1:]...)
+	if code != campaign.ExitExpected {
+		t.Fatalf("%s: exit code %d: %s", line, code, stderr)
+	}
+	return r
+}
+
 // showsWhatItSays runs a replay line and checks the flaws that it shows.
 func showsWhatItSays(t *testing.T, line documents.Command) {
-	code, stdout, stderr := lockstorm(t, append(strings.Fields(line.Line)[1:], "--json")...)
-	if code != campaign.ExitExpected {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	var r replayed
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
-		t.Fatal(err)
-	}
+	r := replayedBy(t, line.Line)
 	for _, want := range line.Shows {
 		oracle, cause, _ := strings.Cut(want, " by ")
 		// A line with options beyond a campaign's usual ones may show flaws that the recipe does
@@ -124,9 +126,7 @@ func TestAnswerListsAndRunsExperiments(t *testing.T) {
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "rw-hash-owners") {
 		t.Errorf("answer read-write: exit code %d, stderr %q, stdout\n%s", code, stderr, stdout)
 	}
-	_, stdout, _ = lockstorm(t, "answer", "read-write", "--json")
-	var r documents.Result
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || len(r.Rows) == 0 {
-		t.Errorf("answer read-write --json: %d rows, %v", len(r.Rows), err)
+	if r, _, _ := jsonOf[documents.Result](t, "answer", "read-write"); len(r.Rows) == 0 {
+		t.Error("answer read-write --json: no rows")
 	}
 }

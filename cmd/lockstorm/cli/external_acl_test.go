@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -10,11 +9,7 @@ import (
 
 // TestTheDocsTellWhatToGrant checks that docs/external.md has the command that the testbed prints.
 func TestTheDocsTellWhatToGrant(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/external.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "\n"+external.Grant+"\n") {
+	if !strings.Contains(readPage(t, "docs/external.md"), "\n"+external.Grant+"\n") {
 		t.Errorf("want the line %s", external.Grant)
 	}
 }

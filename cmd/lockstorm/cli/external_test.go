@@ -60,22 +60,3 @@ func TestAPasswordIsNeitherShownNorStored(t *testing.T) {
 		})
 	}
 }
-
-func TestFlagsOfOneTestbedAreRefusedByOthers(t *testing.T) {
-	for name, c := range map[string]struct {
-		args []string
-		want string
-	}{
-		"address":     {[]string{"--addr", "127.0.0.1:1"}, "--addr: only --testbed external takes it, not sim"},
-		"user":        {[]string{"--testbed", "process", "--user", "x"}, "--user: only --testbed external takes it, not process"},
-		"no address":  {[]string{"--testbed", "external"}, "--testbed external: which Redis? expected --addr host:port"},
-		"many trials": {[]string{"--testbed", "compose", "--parallel", "3"}, "--testbed compose: 3 trials at a time: the lab can run only one"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			code, _, errs := lockstorm(t, append([]string{"run", "--store", t.TempDir()}, c.args...)...)
-			if code != campaign.ExitUsage || !strings.Contains(errs, c.want) {
-				t.Errorf("exit %d, %q, want %d and %q", code, errs, campaign.ExitUsage, c.want)
-			}
-		})
-	}
-}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,10 +12,7 @@ import (
 // Replaying the counterexamples of docs/how-it-works.md gives the results that the page shows.
 func TestCounterexamplesOfTheDocumentsReplay(t *testing.T) {
 	const docs = "../../../docs"
-	page, err := os.ReadFile(filepath.Join(docs, "how-it-works.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := readPage(t, "docs/how-it-works.md")
 	folders, err := filepath.Glob(filepath.Join(docs, "counterexamples", "*", trial.SpecFile))
 	if err != nil || len(folders) != 3 {
 		t.Fatalf("%d counterexamples, %v; expected 3", len(folders), err)
@@ -24,7 +20,7 @@ func TestCounterexamplesOfTheDocumentsReplay(t *testing.T) {
 	for _, spec := range folders {
 		dir := filepath.Dir(spec)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			_, told, found := strings.Cut(string(page), "lockstorm replay docs/counterexamples/"+filepath.Base(dir)+"\n```\n\n```\n")
+			_, told, found := strings.Cut(page, "lockstorm replay docs/counterexamples/"+filepath.Base(dir)+"\n```\n\n```\n")
 			told, _, ended := strings.Cut(told, "\n```\n")
 			if !found || !ended {
 				t.Fatalf("docs/how-it-works.md does not tell %s", dir)

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/lockstorm/lockstorm/campaign"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports"
@@ -15,8 +12,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
-
-const recipesFile = "../../../docs/recipes.md"
 
 // declared identifies a flaw in docs/recipes.md. under is part of the identity, because a flaw may
 // come about differently under other faults.
@@ -46,18 +41,9 @@ func recipeCommands(page string) map[declared]string {
 	return commands
 }
 
-func readRecipes(t *testing.T) string {
-	t.Helper()
-	page, err := os.ReadFile(recipesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(page)
-}
-
 // docs/recipes.md agrees with the registry. `make docs` rewrites the page.
 func TestRecipesPageIsCurrent(t *testing.T) {
-	page := readRecipes(t)
+	page := readPage(t, "docs/recipes.md")
 	commands := recipeCommands(page)
 	want := reports.Recipes(func(lock string, f locks.Flaw) string { return commands[declaredBy(lock, f)] })
 	got, expected := strings.Split(page, "\n"), strings.Split(string(want), "\n")
@@ -90,7 +76,7 @@ func inSimulation(fault string) bool {
 // Each command of docs/recipes.md shows the flaw of its row, and its trial has the hash that the
 // command gives (--hash). -short runs an eighth of the commands.
 func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
-	commands := recipeCommands(readRecipes(t))
+	commands := recipeCommands(readPage(t, "docs/recipes.md"))
 	if len(commands) == 0 {
 		t.Fatal("docs/recipes.md has no commands")
 	}
@@ -109,15 +95,7 @@ func TestCommandsOfTheRecipesPageShowTheirFlaws(t *testing.T) {
 		}
 		t.Run(k.lock+" "+k.oracle+" "+k.cause+" "+k.under, func(t *testing.T) {
 			t.Parallel()
-			args := strings.Fields(strings.ReplaceAll(commands[k], "'", ""))[1:]
-			code, stdout, stderr := lockstorm(t, append(args, "--json")...)
-			if code != campaign.ExitExpected {
-				t.Fatalf("%s: exit code %d: %s", commands[k], code, stderr)
-			}
-			var r replayed
-			if err := json.Unmarshal([]byte(stdout), &r); err != nil {
-				t.Fatal(err)
-			}
+			r := replayedBy(t, commands[k])
 			if !slices.ContainsFunc(r.Flaws, func(f trial.Flaw) bool { return f.Oracle == k.oracle && f.Cause == k.cause && f.Kind != "" }) {
 				t.Errorf("%s: shows %+v, expected %s by %s", commands[k], r.Flaws, k.oracle, k.cause)
 			}

@@ -60,11 +60,7 @@ func TestRunCheckReportOnRealRedis(t *testing.T) {
 // checkAgain checks that the stored trial gets the same verdict as in the run.
 func checkAgain(t *testing.T, dir string) {
 	t.Helper()
-	code, stdout, stderr := lockstorm(t, "check", dir, "--json")
-	var got checked
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
-		t.Fatalf("exit code %d, stderr %q: %v", code, stderr, err)
-	}
+	got, code := judged(t, dir)
 	data, err := os.ReadFile(filepath.Join(dir, trial.VerdictFile))
 	if err != nil {
 		t.Fatal(err)

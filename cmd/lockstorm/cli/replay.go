@@ -27,7 +27,6 @@ import (
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/trial"
-	"github.com/lockstorm/lockstorm/workloads"
 )
 
 type replayFlags struct {
@@ -137,20 +136,14 @@ func (f replayFlags) check(flags *pflag.FlagSet, args []string) error {
 	return surplus
 }
 
-// suitable returns the workload mutex if it suits the recipe, or if the recipe is unknown; else the first
-// default workload that suits it.
+// suitable returns the usual workload of the recipe; "mutex" if the recipe is unknown or none suits it.
 func (f replayFlags) suitable() string {
-	const usual = "mutex"
-	r, ok := locks.ByID(f.lock)
-	if !ok {
-		return usual
+	if r, ok := locks.ByID(f.lock); ok {
+		if w, ok := campaign.UsualWorkload(r.Claims(f.TTL, max(1, f.Nodes))); ok {
+			return w.Name
+		}
 	}
-	claims := r.Claims(f.TTL, max(1, f.Nodes))
-	suits := slices.DeleteFunc(campaign.StandardWorkloads(), func(w workloads.Workload) bool { return !w.Suits(claims) })
-	if len(suits) == 0 || slices.ContainsFunc(suits, func(w workloads.Workload) bool { return w.Name == usual }) {
-		return usual
-	}
-	return suits[0].Name
+	return "mutex"
 }
 
 func (f replayFlags) plan(ctx context.Context, tb testbed.Testbed) (trial.Spec, error) {

@@ -23,11 +23,10 @@ import (
 func simulated(t *testing.T, flags ...string) (dir string, cell campaign.Cell) {
 	t.Helper()
 	store := t.TempDir()
-	args := []string{"run", "--locks", "exists-set", "--faults", "client-pause", "--workloads", "mutex", "--trials", "1", "--store", store, "--json"}
-	code, stdout, stderr := lockstorm(t, append(args, flags...)...)
-	var m campaign.Matrix
-	if err := json.Unmarshal([]byte(stdout), &m); err != nil || code != campaign.ExitExpected || len(m.Cells) != 1 {
-		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
+	args := []string{"run", "--locks", "exists-set", "--faults", "client-pause", "--workloads", "mutex", "--trials", "1", "--store", store}
+	m, code, stderr := jsonOf[campaign.Matrix](t, append(args, flags...)...)
+	if code != campaign.ExitExpected || len(m.Cells) != 1 {
+		t.Fatalf("exit code %d; stderr\n%s", code, stderr)
 	}
 	cell = m.Cells[0]
 	if cell.Verdict != trial.Violated {
@@ -164,19 +163,16 @@ func TestReplaySaysWhenTheStoredFilesAreNotWhatWasJudged(t *testing.T) {
 			t.Errorf("%s: exit code %d; stdout\n%s\nstderr\n%s", name, code, stdout, stderr)
 		}
 	}
-	code, stdout, _ := lockstorm(t, "replay", dir, "--json")
-	var r replayed
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != campaign.ExitUnknown || !r.Same || r.Differs == "" {
-		t.Errorf("exit code %d, %v, got %+v", code, err, r)
+	if r, code, _ := jsonOf[replayed](t, "replay", dir); code != campaign.ExitUnknown || !r.Same || r.Differs == "" {
+		t.Errorf("exit code %d, got %+v", code, r)
 	}
 }
 
 func TestReplayTakesAWorkloadThatSuits(t *testing.T) {
 	for lock, want := range map[string]string{"rw-hash": "read-write", "set-nx-px": "mutex"} {
-		code, stdout, stderr := lockstorm(t, "replay", "--lock", lock, "--json")
-		var r replayed
-		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Spec.Workload != want {
-			t.Errorf("%s: exit code %d, %v, workload %q, want %q; stderr %s", lock, code, err, r.Spec.Workload, want, stderr)
+		r, code, stderr := jsonOf[replayed](t, "replay", "--lock", lock)
+		if code != 0 || r.Spec.Workload != want {
+			t.Errorf("%s: exit code %d, workload %q, want %q; stderr %s", lock, code, r.Spec.Workload, want, stderr)
 		}
 	}
 }
@@ -184,13 +180,9 @@ func TestReplayTakesAWorkloadThatSuits(t *testing.T) {
 func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
 	dir, _ := simulated(t, "--thorough")
 	out := filepath.Join(t.TempDir(), "again")
-	code, stdout, stderr := lockstorm(t, "replay", dir, "--out", out, "--json")
-	var r replayed
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
-		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
-	}
-	if !r.Same || r.Hash != r.Expected || r.Outcome != trial.Violated || len(r.Verdicts) == 0 || r.Spec.Lock != "exists-set" {
-		t.Errorf("got %+v", r)
+	r, code, stderr := jsonOf[replayed](t, "replay", dir, "--out", out)
+	if code != 0 || !r.Same || r.Hash != r.Expected || r.Outcome != trial.Violated || len(r.Verdicts) == 0 || r.Spec.Lock != "exists-set" {
+		t.Fatalf("exit code %d, got %+v; stderr\n%s", code, r, stderr)
 	}
 	for _, name := range []string{trial.SpecFile, trial.HistoryFile, trial.CommandsFile, trial.VerdictFile, reports.CounterexampleFile} {
 		again, err := os.ReadFile(filepath.Join(out, name))
@@ -215,28 +207,10 @@ func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(out, reports.TimelineFile)); err != nil { // replay draws it although a campaign draws no timeline of a declared flaw
 		t.Error(err)
 	}
-	code, stdout, stderr = lockstorm(t, "replay", dir)
+	code, stdout, stderr := lockstorm(t, "replay", dir)
 	for _, part := range []string{"violated: bug (exclusion by race", "both did until", "Which assumption broke:", "What would have prevented it (not tried):"} {
 		if code != 0 || !strings.Contains(stdout, part) {
 			t.Errorf("exit code %d, stderr %q; %q is missing:\n%s", code, stderr, part, stdout)
-		}
-	}
-}
-
-func TestReplayRefusesWhatIsNoTrial(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"replay", "--lock", "set-nxpx"}, "set-nxpx"},
-		{[]string{"replay", "--lock", "set-nx-px", "--fault", "client-pose"}, "client-pose"},
-		{[]string{"replay", "--lock", "set-nx-px", "--workload", "read-write"}, "set-nx-px"},
-		{[]string{"replay", "--lock", "set-nx-px", "--ttl", "1ms"}, "--ttl 1ms: expected at least 10ms"},
-		{[]string{"replay", "--lock", "set-nx-px", "--topology", "ring"}, `--topology "ring"`},
-	} {
-		code, stdout, stderr := lockstorm(t, test.args...)
-		if code != campaign.ExitUsage || stdout != "" || !strings.Contains(stderr, test.want) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%q: exit code %d, stdout %q, stderr %q; want 254 and one line with %q", test.args, code, stdout, stderr, test.want)
 		}
 	}
 }

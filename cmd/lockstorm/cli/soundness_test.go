@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
@@ -13,11 +12,7 @@ func TestNothingIsAccusedWhereNoFlawIsDeclared(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make thorough runs it")
 	}
-	code, stdout, stderr := lockstorm(t, "run", "--clean", "--expect", "--json", "--duration", "2s", "--trials", "6", "--store", t.TempDir())
-	var m campaign.Matrix
-	if err := json.Unmarshal([]byte(stdout), &m); err != nil {
-		t.Fatalf("exit code %d, %v; stderr\n%s", code, err, stderr)
-	}
+	m, code, stderr := jsonOf[campaign.Matrix](t, "run", "--clean", "--expect", "--duration", "2s", "--trials", "6", "--store", t.TempDir())
 	total := 0
 	for _, c := range m.Cells {
 		total += c.Trials

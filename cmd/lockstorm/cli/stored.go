@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -33,8 +34,9 @@ func readStored(path string) (s stored, err error) {
 	case err != nil:
 		return s, err
 	}
-	if _, err := trial.LoadRecord(path); errors.Is(err, trial.ErrFormat) {
-		return s, err
+	record, unreadable := trial.LoadJudged(path)
+	if errors.Is(unreadable, trial.ErrFormat) {
+		return s, unreadable
 	}
 	var verdict struct{ Hash string }
 	err = packed.ReadJSON(filepath.Join(path, trial.VerdictFile), &verdict)
@@ -44,11 +46,7 @@ func readStored(path string) (s stored, err error) {
 	case err != nil:
 		return s, err
 	}
-	record, err := trial.LoadJudged(path)
-	s.hash = verdict.Hash
-	if s.differs = record.Differs; err != nil {
-		s.differs = err // unreadable files differ from what was judged
-	}
+	s.hash, s.differs = verdict.Hash, cmp.Or(unreadable, record.Differs) // unreadable files differ from what was judged
 	return s, nil
 }
 
