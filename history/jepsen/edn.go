@@ -21,8 +21,7 @@ const defaultLock = "lock"
 type ednEntry struct {
 	op       history.Op
 	line     int
-	indexed  bool
-	timed    bool
+	has      given
 	explicit bool   // the entry has the :client that Write writes: value needs no interpretation
 	owner    string // another harness's name for the client, from :client; "" if there is none
 	value    any    // the :value of a client's entry
@@ -48,20 +47,28 @@ func readEDN(text []byte, name string, values Values) (Reading, error) {
 	if err != nil {
 		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
 	}
-	r := Reading{Foreign: true}
+	r := Reading{Foreign: true, sign: ":"}
 	named, line, err := r.meanings(entries, values)
-	if err == nil {
-		line, err = r.stamps(entries)
-	}
 	if err != nil {
 		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
 	}
 	for _, e := range entries {
-		r.Ops = append(r.Ops, e.op)
+		if err := r.place(e.op, e.has); err != nil {
+			return Reading{}, fmt.Errorf("%s:%d: %w", name, e.line, err)
+		}
 	}
-	if line, err := owned(entries); err != nil {
-		return Reading{}, fmt.Errorf("%s:%d: %w", name, line, err)
-	} else if line > 0 {
+	if r.unnumbered {
+		r.note("entries have no :index: they are numbered from 0 in their order")
+	}
+	r.noteUntimed()
+	if r.back > 0 {
+		r.note(fmt.Sprintf("%d entries are timed before the entry that precedes them: the order of the file counts, as in Jepsen", r.back))
+	}
+	lack, mixed := r.unowned()
+	if mixed {
+		return Reading{}, fmt.Errorf("%s:%d: :client is missing, expected it in every entry of a client or in none", name, entries[lack].line)
+	}
+	if lack >= 0 {
 		r.own(named)
 	}
 	if _, err := history.Pairs(r.Ops); err != nil {
@@ -123,7 +130,7 @@ func newEDNEntry(raw []byte) (ednEntry, error) {
 		return ednEntry{}, err
 	}
 	k := keys{m: m}
-	e := ednEntry{indexed: k.has("index"), timed: k.has("time"), explicit: k.in("client")}
+	e := ednEntry{has: given{k.has("index"), k.has("time")}, explicit: k.in("client")}
 	e.op = history.Op{
 		Index: int(k.number("index")), Time: time.Duration(k.number("time")),
 		Client: history.NoClient, Type: history.Type(k.word("type")), F: k.word("f"), Error: k.text("error"),
@@ -146,6 +153,8 @@ func newEDNEntry(raw []byte) (ednEntry, error) {
 		return e, k.err
 	case e.op.Type != history.Invoke && e.op.Type != history.OK && e.op.Type != history.Fail && e.op.Type != history.Info:
 		return e, fmt.Errorf(":type is %s, expected :invoke, :ok, :fail or :info", excerptOf(m, "type"))
+	case e.op.Time < 0:
+		return e, fmt.Errorf(":time is %d, expected nanoseconds since the start", e.op.Time)
 	}
 	if e.op.Process == history.Nemesis && e.explicit && e.op.F == history.FLost && k.has("by") {
 		// Write writes some losses of clients as events of the nemesis, with :by.
@@ -190,7 +199,7 @@ func (k *keys) clients(e *ednEntry) error {
 	e.value = k.any("value")
 	client := k.any("client")
 	if _, e.explicit = whole(client); !e.explicit {
-		e.owner = word(client) // another harness's name for the client
+		e.op.Client, e.owner = ownerless, word(client) // another harness's name for the client
 	} else {
 		e.op.Client = int(k.number("client"))
 		if e.op.F == history.FRead || e.op.F == history.FWrite {
@@ -248,64 +257,4 @@ func expectedFs() string {
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")
-}
-
-// stamps adds missing indices and times. If an entry's time is before the preceding entry's time, the
-// entry gets the time 1 ns after the preceding entry's. line is the line of err.
-func (r *Reading) stamps(entries []ednEntry) (line int, err error) {
-	if len(entries) == 0 {
-		return 0, nil
-	}
-	back := 0
-	for i := range entries {
-		e, op := &entries[i], &entries[i].op
-		switch {
-		case e.indexed != entries[0].indexed:
-			return e.line, fmt.Errorf(":index is in some entries only: expected it in every entry or in none")
-		case e.timed != entries[0].timed:
-			return e.line, fmt.Errorf(":time is in some entries only: expected it in every entry or in none")
-		case !e.indexed:
-			op.Index = i
-		case i > 0 && op.Index <= entries[i-1].op.Index:
-			return e.line, fmt.Errorf(":index is %d, expected more than %d", op.Index, entries[i-1].op.Index)
-		}
-		switch {
-		case !e.timed:
-			op.Time = time.Duration(i+1) * time.Millisecond
-		case op.Time < 0:
-			return e.line, fmt.Errorf(":time is %d, expected nanoseconds since the start", op.Time)
-		case i > 0 && op.Time < entries[i-1].op.Time:
-			back++
-			op.Time = entries[i-1].op.Time + 1
-		}
-	}
-	if !entries[0].indexed {
-		r.note("entries have no :index: they are numbered from 0 in their order")
-	}
-	if r.Untimed = !entries[0].timed; r.Untimed {
-		r.note("entries have no :time: they keep their order and are placed a millisecond apart, so durations mean nothing")
-	}
-	if back > 0 {
-		r.note(fmt.Sprintf("%d entries are timed before the entry that precedes them: the order of the file counts, as in Jepsen", back))
-	}
-	return 0, nil
-}
-
-// owned returns the line of the first entry of a client without Lockstorm's :client; 0 if every such
-// entry has it. It is an error if some entries of clients have a :client and others lack it.
-func owned(entries []ednEntry) (line int, err error) {
-	explicit := false
-	for _, e := range entries {
-		switch {
-		case e.op.Process == history.Nemesis:
-		case e.explicit:
-			explicit = true
-		case line == 0:
-			line = e.line
-		}
-	}
-	if explicit && line > 0 {
-		return line, fmt.Errorf(":client is missing, expected it in every entry of a client or in none")
-	}
-	return line, nil
 }

@@ -81,7 +81,7 @@ func TestJSONLinesMayLackClientsAndIndices(t *testing.T) {
 	for want, in := range map[string]string{
 		"h.jsonl: entry 0: client is missing":      lines + `{"time":6,"process":3,"client":3,"type":"invoke","f":"acquire"}`,
 		"h.jsonl:6: index is in some entries only": lines + `{"index":9,"time":6,"process":3,"type":"invoke","f":"acquire"}`,
-		"h.jsonl:6: time is missing":               lines + `{"process":3,"type":"invoke","f":"acquire"}`,
+		"h.jsonl:6: time is in some entries only":  lines + `{"process":3,"type":"invoke","f":"acquire"}`,
 		"h.jsonl:6: time 1 is before":              lines + `{"time":1,"process":3,"type":"invoke","f":"acquire"}`,
 		`h.jsonl:6: f is "cas"`:                    lines + `{"time":6,"process":3,"type":"invoke","f":"cas"}`,
 	} {

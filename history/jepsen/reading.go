@@ -36,7 +36,9 @@ type Reading struct {
 	// Log is set instead of Ops if the file is a log of holds.
 	Log *applog.Log
 
-	unnumbered bool // the first entry has no index
+	sign       string // begins the names of fields in the file: ":" in EDN
+	unnumbered bool   // the first entry has no index
+	back       int    // number of entries that were timed before the previous one
 }
 
 // Values is the meaning of a plain :value of acquires. Each Jepsen test chooses that meaning. "" = not
@@ -231,71 +233,95 @@ const ownerless = -2
 
 // add checks the n-th entry of a JSON file and adds it.
 func (r *Reading) add(e history.Entry, n int) error {
-	missing := e.Client == nil && e.Process != nil && *e.Process != history.Nemesis
-	if missing {
+	if e.Client == nil && e.Process != nil && *e.Process != history.Nemesis {
 		none := ownerless
 		e.Client = &none
 	}
-	untimed := e.Time == nil
-	if untimed {
-		at := time.Duration(n-1) * time.Millisecond
-		e.Time = &at
+	has := given{e.Index != nil, e.Time != nil}
+	if !has.time {
+		e.Time = new(time.Duration) // Complete wants one
 	}
 	op, err := e.Complete()
 	if err != nil {
 		return err
 	}
-	if len(r.Ops) == 0 {
-		r.unnumbered, r.Untimed = e.Index == nil, untimed
+	return r.place(op, has)
+}
+
+// given says which of these fields an entry has in the file.
+type given struct{ index, time bool }
+
+// place adds an entry with the index and the time that the file gives it, or else with those that follow
+// from its place. Such fields must be missing from all entries or from none. If an EDN entry is timed
+// before the previous one, it gets the time 1 ns after that one's.
+func (r *Reading) place(op history.Op, has given) error {
+	n := len(r.Ops)
+	if n == 0 {
+		r.unnumbered, r.Untimed = !has.index, !has.time
 	}
-	if e.Index == nil {
-		op.Index = n - 1
+	if !has.index {
+		op.Index = n
 	}
-	if len(r.Ops) > 0 {
-		last := &r.Ops[len(r.Ops)-1]
+	if !has.time {
+		op.Time = time.Duration(n) * time.Millisecond
+	}
+	if n > 0 {
+		last := r.Ops[n-1]
 		switch {
-		case r.unnumbered != (e.Index == nil):
-			return errors.New("index is in some entries only: expected it in every entry or in none")
-		case untimed && !r.Untimed:
-			return errors.New("time is missing here, but earlier entries have it: expected it in every entry or in none")
-		case r.Untimed && !untimed:
-			return errors.New("time is here, but earlier entries lack it: expected it in every entry or in none")
+		case r.unnumbered == has.index:
+			return fmt.Errorf("%sindex is in some entries only: expected it in every entry or in none", r.sign)
+		case r.Untimed == has.time:
+			return fmt.Errorf("%stime is in some entries only: expected it in every entry or in none", r.sign)
 		case op.Index <= last.Index:
-			return fmt.Errorf("index is %d, expected more than %d", op.Index, last.Index)
-		case op.Time < last.Time:
+			return fmt.Errorf("%sindex is %d, expected more than %d", r.sign, op.Index, last.Index)
+		case op.Time < last.Time && r.sign == "":
 			return fmt.Errorf("time %d is before the previous entry's %d", op.Time, last.Time)
+		case op.Time < last.Time:
+			r.back++
+			op.Time = last.Time + 1
 		}
 	}
 	r.Ops = append(r.Ops, op)
 	return nil
 }
 
-// finish assigns missing owners and checks that the history is possible.
-func (r *Reading) finish(name string) error {
-	owned, lack := -1, -1
+// unowned returns the place of the first entry of a client that lacks its client, and whether others have
+// theirs; -1 if none lacks it.
+func (r *Reading) unowned() (at int, mixed bool) {
+	at, owned := -1, false
 	for i, op := range r.Ops {
 		switch {
 		case op.Process == history.Nemesis:
 		case op.Client != ownerless:
-			owned = i
-		case lack < 0:
-			lack = i
+			owned = true
+		case at < 0:
+			at = i
 		}
 	}
-	if lack >= 0 && owned >= 0 {
+	return at, owned && at >= 0
+}
+
+// finish assigns missing owners and checks that the history is possible.
+func (r *Reading) finish(name string) error {
+	lack, mixed := r.unowned()
+	if mixed {
 		return fmt.Errorf("%s: entry %d: client is missing, expected it in every entry or in none", name, r.Ops[lack].Index)
 	}
 	if lack >= 0 {
 		r.own(nil)
 	}
-	if r.Untimed {
-		r.note("entries have no time: they keep their order and are placed a millisecond apart, so durations mean nothing")
-	}
+	r.noteUntimed()
 	r.Foreign = r.Foreign || lack >= 0 || r.unnumbered || r.Untimed
 	if _, err := history.Pairs(r.Ops); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
+}
+
+func (r *Reading) noteUntimed() {
+	if r.Untimed {
+		r.note(fmt.Sprintf("entries have no %stime: they keep their order and are placed a millisecond apart, so durations mean nothing", r.sign))
+	}
 }
 
 func (r *Reading) note(texts ...string) { r.Notes = append(r.Notes, texts...) }
