@@ -344,6 +344,9 @@ func (rp *endings) whileStanding(first, second *keyspace.Grant) reason {
 	case rp.Claims.ClientClock:
 		return rp.takenOver(first, second.Cmd)
 	}
+	if r, stale := rp.tookOver(first, second.Cmd); stale {
+		return r
+	}
 	return because(Race, []int{first.Cmd, second.Cmd}, rp.deed(account.BesideKey, second.Client, second.Cmd, second.At.Lo, first))
 }
 

@@ -50,6 +50,20 @@ func TestFieldsWithALifeOfTheirOwn(t *testing.T) {
 			leave(s, 600, 2, history.Write, 500, "1")
 			leave(s, 700, 0, history.Read, 10, "1")
 		}, []string{"exclusion: race"}},
+		{"a writer that is let in beside a reader's field, whose time was over", "set-nx-px", func(s *story) {
+			s.e.Claims.ReadWrite = true
+			s.tries(10, 0, history.Read, history.OK, []string{"1", "HSET", "lock", "r:t0", millisOf(1010)})
+			s.tries(1100, 1, history.Write, history.OK, []string{quoted(millisOf(1010)), "HGET", "lock", "r:t0"}, []string{"1", "HSET", "lock", "w:t1", millisOf(2101)})
+			s.give(1200, 1, "1", "HDEL", "lock", "w:t1")
+			s.give(1300, 0, "1", "HDEL", "lock", "r:t0")
+		}, []string{"exclusion: lease-outlived"}},
+		{"the same, whose time was not over", "set-nx-px", func(s *story) {
+			s.e.Claims.ReadWrite = true
+			s.tries(10, 0, history.Read, history.OK, []string{"1", "HSET", "lock", "r:t0", millisOf(1010)})
+			s.tries(900, 1, history.Write, history.OK, []string{quoted(millisOf(1010)), "HGET", "lock", "r:t0"}, []string{"1", "HSET", "lock", "w:t1", millisOf(1901)})
+			s.give(1200, 1, "1", "HDEL", "lock", "w:t1")
+			s.give(1300, 0, "1", "HDEL", "lock", "r:t0")
+		}, []string{"exclusion: race"}},
 		{"the node's clock jumps ahead of a field's end", "rw-hash-owners", func(s *story) {
 			enter(s, 10, 0, history.Read, 1009)
 			s.nemesis(100, history.Op{Client: history.NoClient, F: history.FNodeClock, Node: "n0", Offset: 950 * time.Millisecond})

@@ -96,12 +96,17 @@ const termSlack = 2 * time.Millisecond
 // aged returns the age of the grant at that time: the true age, and the age by the wall clock of the
 // grant's node. The age counts from the owner's last renewal or, if the owner never renewed, from the
 // grant. The owner may have read the node's clock before it sent that command. Then the age by the clock
-// counts from this reading, if that makes the age greater.
+// counts from this reading, if that makes the age greater. A node that fell back to an older state has
+// the lease as the owner had renewed it then.
 func (rp *ages) aged(g *keyspace.Grant, at time.Duration) (really, byNode time.Duration) {
 	since, by := g.At.Lo, g.Cmd
 	for _, t := range g.Terms() {
-		if t.Client == g.Client && t.At.Lo <= at && t.At.Lo > since {
-			since, by = t.At.Lo, t.Cmd
+		set := t.At.Lo
+		if t.Event >= 0 && t.Cmd >= 0 {
+			set = rp.Ran(t.Cmd).Lo
+		}
+		if t.Client == g.Client && t.At.Lo <= at && (set > since || t.Event >= 0) {
+			since, by = max(g.At.Lo, set), t.Cmd
 		}
 	}
 	if last, found := rp.lastWrite(g, at); found && last.at > since {

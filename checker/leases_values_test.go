@@ -71,6 +71,22 @@ func TestExtensionsInValuesThatWereLost(t *testing.T) {
 		{"by a failover, and replaced", "set-nx-px", failover(false), []string{"exclusion: server-lost-key"}},
 		{"by a failover, and removed", "set-nx-px", failover(true), []string{"exclusion: server-lost-key"}},
 		{"by a failover, of a lock that renews", "set-nx-px-watchdog", failover(false), []string{"exclusion: server-lost-key"}},
+		{"by a failover, and the key's TTL outlasts the lease", "set-nx-px", func(s *story) {
+			s.invoke(8, 0, history.FAcquire)
+			s.cmd(9, 0, "1", "ZADD", "lock", millisOf(1009), "t0")
+			s.cmd(10, 0, "1", "PEXPIRE", "lock", "2000")
+			s.done(11, 0, history.OK)
+			s.cmd(599, 0, "0", "ZADD", "lock", millisOf(1599), "t0")
+			s.cmd(600, 0, "1", "PEXPIRE", "lock", "2000")
+			s.promote(700, "n1")
+			s.cmd(701, 2, "1309", "PTTL", "lock")
+			s.invoke(1098, 1, history.FAcquire)
+			s.cmd(1099, 1, "1", "ZREMRANGEBYSCORE", "lock", "-inf", millisOf(1098))
+			s.cmd(1100, 1, "1", "ZADD", "lock", millisOf(2100), "t1")
+			s.done(1101, 1, history.OK)
+			s.give(1200, 1, "1", "ZREM", "lock", "t1")
+			s.give(1250, 0, "0", "ZREM", "lock", "t0")
+		}, []string{"exclusion: server-lost-key"}},
 		{"a lease that is overrun on both sides", "set-nx-px", func(s *story) {
 			s.takesUntil(10, 0, true, "a")
 			s.split(50, 1)

@@ -170,10 +170,10 @@ func (rp *orphanage) orphansIn(m keyspace.Contact, p *history.Pair) (here []bloc
 	return here
 }
 
-// lapsedBeside reports whether the grant had lapsed by its node's clock, while another place of the key
-// had a grant that had not lapsed and whose mode excludes the acquire's.
+// lapsedBeside reports whether nobody attended to the grant any more and it had lapsed by its node's clock,
+// while another place of the key had a grant that had not lapsed and whose mode excludes the acquire's.
 func (rp *orphanage) lapsedBeside(g *keyspace.Grant, m keyspace.Contact, p *history.Pair) bool {
-	return g.Place != "" && rp.lapsedByNode(g, m.At.Lo) && slices.ContainsFunc(m.On, func(other *keyspace.Grant) bool {
+	return g.Place != "" && rp.lapsedByNode(g, m.At.Lo) && !rp.cared(g, m.At) && slices.ContainsFunc(m.On, func(other *keyspace.Grant) bool {
 		return other.Place != g.Place && !compatible(other.Mode, p.Invoke.Mode) && !rp.lapsedByNode(other, m.At.Lo)
 	})
 }

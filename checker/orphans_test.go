@@ -21,3 +21,34 @@ func TestAHangIsNotBlamedForAnEarlierAttempt(t *testing.T) {
 		t.Errorf("got %+v, want one finding by %q", found, account.SetUnknown)
 	}
 }
+
+// A holder that stopped at its deadline attends to its entry until it has released it: who asks in vain
+// meanwhile was not kept out by an orphan beside it alone.
+func TestAnOrphanBesideAHoldersLapsedEntry(t *testing.T) {
+	entries := func(release float64) func(s *story) {
+		return func(s *story) {
+			s.e.Claims.ReadWrite = true
+			s.invoke(9, 0, history.FAcquire, history.Read)
+			s.cmd(10, 0, "2", "HSET", "lock", "t0", "r", "mode", "read")
+			s.cmd(11, 0, "1", "PEXPIRE", "lock", "1000")
+			s.done(12, 0, history.OK, history.Lease{Deadline: ms(1009)})
+			s.tries(300, 2, history.Read, history.OK, []string{"1", "HSET", "lock", "t2", "r"}, []string{"1", "PEXPIRE", "lock", "1000"})
+			s.invoke(399, 2, history.FRelease, history.Read)
+			s.lost(400, 2, "HDEL", "lock", "t2")
+			s.done(700, 2, history.Info)
+			for _, at := range []float64{min(release, 1100), max(release, 1100)} {
+				if at == release {
+					s.give(at, 0, "1", "HDEL", "lock", "t0")
+				} else {
+					s.tries(at, 1, history.Write, history.Fail, []string{"1", "EXISTS", "lock"})
+				}
+			}
+			s.tries(1400, 1, history.Write, history.OK, []string{"0", "EXISTS", "lock"}, []string{"1", "HSET", "lock", "t3", "w"})
+			s.give(1500, 1, "1", "DEL", "lock")
+		}
+	}
+	tales(t, []tale{
+		{"the holder has yet to release", "set-nx-px", entries(1200), nil},
+		{"the holder has released", "set-nx-px", entries(1050), []string{"liveness: orphaned-key"}},
+	})
+}
