@@ -30,21 +30,8 @@ func falseFailures() []Stranger {
 	}
 }
 
-// obtain makes one attempt by SET NX PX with a new token.
-func (l lease) obtain(ctx context.Context) (locks.Lease, error) {
-	token, err := l.c.Token()
-	if err != nil {
-		return locks.Lease{}, err
-	}
-	ok, err := l.node().SetNX(ctx, l.key, token, l.ttl).Result()
-	if err == nil && !ok {
-		err = locks.ErrBusy
-	}
-	return locks.Lease{Token: token}, err
-}
-
 func deniesRelease(l lease) locks.Lock {
-	return steps{l.obtain, func(ctx context.Context, held locks.Lease) error {
+	return steps{l.set, func(ctx context.Context, held locks.Lease) error {
 		if err := l.unlock(ctx, held); err != nil {
 			return err
 		}
@@ -54,7 +41,7 @@ func deniesRelease(l lease) locks.Lock {
 
 func errorsAsBusy(l lease) locks.Lock {
 	return steps{func(ctx context.Context) (locks.Lease, error) {
-		held, err := l.obtain(ctx)
+		held, err := l.set(ctx)
 		if err != nil {
 			err = locks.ErrBusy
 		}
@@ -64,7 +51,7 @@ func errorsAsBusy(l lease) locks.Lock {
 
 func errorsTakenBack(l lease) locks.Lock {
 	return steps{func(ctx context.Context) (locks.Lease, error) {
-		held, err := l.obtain(ctx)
+		held, err := l.set(ctx)
 		if err == nil || errors.Is(err, locks.ErrBusy) {
 			return held, err
 		}
@@ -77,7 +64,7 @@ func errorsTakenBack(l lease) locks.Lock {
 
 func ignoresRefusal(l lease) locks.Lock {
 	return steps{func(ctx context.Context) (locks.Lease, error) {
-		held, err := l.obtain(ctx)
+		held, err := l.set(ctx)
 		if errors.Is(err, locks.ErrBusy) {
 			err = nil
 		}
@@ -87,7 +74,7 @@ func ignoresRefusal(l lease) locks.Lock {
 
 func refusedThenLooked(l lease) locks.Lock {
 	return steps{func(ctx context.Context) (locks.Lease, error) {
-		held, err := l.obtain(ctx)
+		held, err := l.set(ctx)
 		if !errors.Is(err, locks.ErrBusy) {
 			return held, err
 		}

@@ -2,7 +2,6 @@ package strangers
 
 import (
 	"context"
-
 	"fmt"
 	"time"
 
@@ -39,9 +38,7 @@ return count`)
 // lease, by the node's clock. Fields have no TTL of their own.
 // KEYS[1] is the hash; ARGV[1] is the lock, ARGV[2] the token, ARGV[3] the lease in milliseconds.
 var (
-	takeField = redis.NewScript(`
-local t = redis.call('time')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+	takeField = redis.NewScript(now + `
 local held = redis.call('hget', KEYS[1], ARGV[1])
 if held and tonumber(string.match(held, '(%d+)$')) >= now then
   return 0

@@ -1,7 +1,6 @@
 package strangers
 
 import (
-	"context"
 	"time"
 
 	"github.com/lockstorm/lockstorm/locks"
@@ -17,18 +16,7 @@ func lives() []Stranger {
 
 func living(life func(ttl time.Duration) time.Duration) func(l lease) locks.Lock {
 	return func(l lease) locks.Lock {
-		return steps{
-			func(ctx context.Context) (locks.Lease, error) {
-				token, err := l.c.Token()
-				if err != nil {
-					return locks.Lease{}, err
-				}
-				ok, err := l.node().SetNX(ctx, l.key, token, life(l.ttl)).Result()
-				if err == nil && !ok {
-					err = locks.ErrBusy
-				}
-				return locks.Lease{Token: token}, err
-			}, l.unlock,
-		}
+		l.ttl = life(l.ttl)
+		return steps{l.set, l.unlock}
 	}
 }

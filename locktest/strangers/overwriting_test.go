@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -163,13 +164,6 @@ func renamed(l lease) locks.Lock {
 	}
 }
 
-// now is the beginning of scripts that need the node's time. It sets the variable now, in
-// milliseconds.
-const now = `
-local t = redis.call('time')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-`
-
 // Scripts of a lock in a sorted set. Its only member is the holder's token; the score is the end of
 // the lease by the node's clock. takeEmpty takes the lock if the set is empty. reap removes a member
 // whose lease has ended.
@@ -235,34 +229,24 @@ return redis.call('del', KEYS[1])`)
 // "until".
 func byField(field string) func(lease) locks.Lock {
 	return func(l lease) locks.Lock {
-		dogs := &watchdogs{byToken: map[string]context.CancelFunc{}}
-		return steps{
-			func(ctx context.Context) (locks.Lease, error) {
-				held, err := l.attempt(func(token string) *redis.Cmd {
-					return takeByField.Run(ctx, l.node(), []string{l.key}, token, l.life(), field)
-				})
-				if err != nil {
-					return held, err
+		inner := steps{func(ctx context.Context) (locks.Lease, error) {
+			return l.attempt(func(token string) *redis.Cmd {
+				return takeByField.Run(ctx, l.node(), []string{l.key}, token, l.life(), field)
+			})
+		}, l.drop(releaseFields, l.key)}
+		return watched(l, inner, func(ctx context.Context, held *locks.Lease, _ time.Time) {
+			ctx, quit := context.WithCancel(ctx)
+			token, lost := held.Token, make(chan struct{})
+			held.LostC = lost
+			go every(ctx, l.ttl/3, func() {
+				limited, cancel := context.WithTimeout(ctx, l.ttl/4)
+				defer cancel()
+				err := released(renewField.Run(limited, l.node(), []string{l.key}, token, l.life()))
+				if errors.Is(err, locks.ErrNotHeld) && ctx.Err() == nil {
+					quit()
+					close(lost)
 				}
-				process, quit := context.WithCancel(l.c.Context)
-				dogs.add(held.Token, quit)
-				lost := make(chan struct{})
-				held.LostC = lost
-				go every(process, l.ttl/3, func() {
-					ctx, cancel := context.WithTimeout(process, l.ttl/4)
-					defer cancel()
-					err := released(renewField.Run(ctx, l.node(), []string{l.key}, held.Token, l.life()))
-					if errors.Is(err, locks.ErrNotHeld) && process.Err() == nil {
-						quit()
-						close(lost)
-					}
-				})
-				return held, nil
-			},
-			func(ctx context.Context, held locks.Lease) error {
-				dogs.stop(held.Token)
-				return released(releaseFields.Run(ctx, l.node(), []string{l.key}, held.Token))
-			},
-		}
+			})
+		})
 	}
 }

@@ -47,9 +47,7 @@ return 0`)
 // request for ARGV[4] milliseconds. KEYS[1] is the lock, KEYS[2] the queue, KEYS[3] the deadlines
 // of the waiting clients; ARGV[1] is the client, ARGV[2] the TTL in milliseconds, ARGV[3] the token
 // of the attempt, ARGV[4] the time in milliseconds for which the client's place is kept.
-const queueWithTimeouts = `
-local t = redis.call('time')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+const queueWithTimeouts = now + `
 while true do
   local head = redis.call('lindex', KEYS[2], 0)
   if not head or head == ARGV[1] then break end

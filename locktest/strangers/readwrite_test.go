@@ -36,9 +36,7 @@ return 1`)
 // member is "r:" or "w:", followed by the token.
 // KEYS[1] is the lock; ARGV[1] is the member, ARGV[2] the lease in milliseconds.
 var (
-	nodeTime = `
-local t = redis.call('time')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+	nodeTime = now + `
 redis.call('zremrangebyscore', KEYS[1], '-inf', now - 1)`
 	enterRanked = `
 redis.call('zadd', KEYS[1], now + ARGV[2], ARGV[1])

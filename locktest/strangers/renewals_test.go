@@ -19,37 +19,10 @@ func renewals() []Stranger {
 
 // renewing returns a lock whose watchdog renews until the release.
 func renewing(l lease, renew func(ctx context.Context, token string) error) locks.Lock {
-	dogs := &watchdogs{byToken: map[string]context.CancelFunc{}}
-	return steps{
-		func(ctx context.Context) (locks.Lease, error) {
-			held, err := l.set(ctx)
-			if err != nil {
-				return held, err
-			}
-			process, quit := context.WithCancel(l.c.Context)
-			dogs.add(held.Token, quit)
-			go every(process, l.ttl/3, func() { _ = renew(process, held.Token) }) // the next tick retries
-			return held, nil
-		},
-		func(ctx context.Context, held locks.Lease) error {
-			dogs.stop(held.Token)
-			return l.unlock(ctx, held)
-		},
-	}
-}
-
-// every calls do at each interval until ctx ends.
-func every(ctx context.Context, interval time.Duration, do func()) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			do()
-		}
-	}
+	return watched(l, steps{l.set, l.unlock}, func(ctx context.Context, held *locks.Lease, _ time.Time) {
+		token := held.Token
+		go every(ctx, l.ttl/3, func() { _ = renew(ctx, token) }) // the next tick retries
+	})
 }
 
 func (l lease) setXX(ctx context.Context, token string) error {

@@ -70,7 +70,7 @@ func scripted() []Stranger {
 		{
 			ID: "script-watchdog", Doc: "the same with a watchdog that compares the token before it renews, and tells the holder when the lock is lost", Right: true,
 			promises: func(c *history.Claims, _ int) { c.Renews = true },
-			bind:     of(func(l lease) locks.Lock { return scriptWatchdog{l}.steps() }),
+			bind:     of(scriptWatchdog),
 		},
 		{ID: "script-telling", Doc: "scripts that reply {success, remaining TTL}", Right: true, bind: of(scriptTelling)},
 		{
@@ -154,34 +154,17 @@ func goZeroOneHandle(l lease) locks.Lock {
 }
 
 // scriptWatchdog is scriptLock with a renewal every third of the lease.
-type scriptWatchdog struct{ lease }
-
-func (l scriptWatchdog) steps() steps {
-	dogs := &watchdogs{byToken: map[string]context.CancelFunc{}}
-	return steps{
-		func(ctx context.Context) (locks.Lease, error) {
-			asked := time.Now()
-			held, err := scriptLock(l.lease).TryLock(ctx)
-			if err != nil {
-				return held, err
-			}
-			process, quit := context.WithCancel(l.c.Context)
-			dogs.add(held.Token, quit)
-			held.LostC = l.watch(process, held.Token, asked.Add(l.ttl))
-			return held, nil
-		},
-		func(ctx context.Context, held locks.Lease) error {
-			dogs.stop(held.Token)
-			return l.unlock(ctx, held)
-		},
-	}
+func scriptWatchdog(l lease) locks.Lock {
+	return watched(l, scriptLock(l), func(ctx context.Context, held *locks.Lease, asked time.Time) {
+		held.LostC = l.watch(ctx, held.Token, asked.Add(l.ttl))
+	})
 }
 
 // watch renews the lease until the context ends. It closes the returned channel when a renewal
 // finds that the key is lost, or when the key may have expired. Before the first answered renewal,
 // the key may expire at the time that the parameter until gives; later, a TTL after the last
 // answered renewal was sent.
-func (l scriptWatchdog) watch(ctx context.Context, token string, until time.Time) <-chan struct{} {
+func (l lease) watch(ctx context.Context, token string, until time.Time) <-chan struct{} {
 	lost := make(chan struct{})
 	lose := sync.OnceFunc(func() { close(lost) })
 	over := time.AfterFunc(time.Until(until), lose)
@@ -200,7 +183,7 @@ func (l scriptWatchdog) watch(ctx context.Context, token string, until time.Time
 	return lost
 }
 
-func (l scriptWatchdog) renew(ctx context.Context, token string) error {
+func (l lease) renew(ctx context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.ttl/4)
 	defer cancel()
 	return released(refresh.Run(ctx, l.node(), []string{l.key}, token, l.life()))

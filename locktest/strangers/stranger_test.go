@@ -101,6 +101,15 @@ func (l lease) attempt(ask func(token string) *redis.Cmd) (locks.Lease, error) {
 	return locks.Lease{Token: token}, granted(ask(token))
 }
 
+// set takes the lock by SET NX PX with a new token.
+func (l lease) set(ctx context.Context) (locks.Lease, error) {
+	return l.attempt(func(token string) *redis.Cmd { return setNX(ctx, l, token) })
+}
+
+func setNX(ctx context.Context, l lease, token string) *redis.Cmd {
+	return l.node().Do(ctx, "SET", l.key, token, "NX", "PX", l.life())
+}
+
 // take returns a function that acquires by a script with the arguments token and TTL.
 func (l lease) take(script *redis.Script, keys ...string) func(context.Context) (locks.Lease, error) {
 	return func(ctx context.Context) (locks.Lease, error) {
@@ -155,6 +164,13 @@ if redis.call('get', KEYS[1]) == ARGV[1] then
 else
   return 0
 end`)
+
+// now is the beginning of scripts that need the node's time. It sets the variable now, in
+// milliseconds.
+const now = `
+local t = redis.call('time')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+`
 
 func (l lease) unlock(ctx context.Context, held locks.Lease) error {
 	return released(compareAndDelete.Run(ctx, l.node(), []string{l.key}, held.Token))

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"hash/crc32"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/locks/peers"
+	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -28,9 +28,7 @@ import (
 //	go test ./locktest/strangers -run /watch-multi$ -fault delay -schedule release.n0.2.before-1of2 -v
 var (
 	fault     = flag.String("fault", "", "run only the trials of these faults, separated by commas")
-	schedule  = flag.String("schedule", "", "run only this named schedule, or only the random trial SEED/NUMBER, for example 7/0, and print the findings")
-	evidence  = flag.String("evidence", "", "write the history and the commands of the trials to this folder")
-	also      = flag.String("also", "", "also try these recipes of this project, separated by commas, for comparison; no verdict on them is expected")
+	schedule  = flag.String("schedule", "", "run only this named schedule, or only the random trial SEED/NUMBER, for example 7/0, and print its story")
 	tableFile = flag.String("table", "", "write to this file what each lock showed under each fault")
 )
 
@@ -42,7 +40,6 @@ type subject struct {
 	name   string
 	recipe locks.Recipe
 	ttl    time.Duration
-	ours   bool // a lock of this project, for comparison; nothing is expected of it
 	promised
 }
 
@@ -100,11 +97,6 @@ func subjects(t *testing.T) []subject {
 			add(r, r.ID, time.Second)
 		}
 	}
-	for id := range strings.SplitSeq(*also, ",") {
-		if r, ok := locks.ByID(id); ok {
-			all = append(all, subject{name: id, recipe: r, ttl: time.Second, ours: true})
-		}
-	}
 	// The most expensive subjects come first.
 	slices.SortStableFunc(all, func(a, b subject) int { return cmp.Compare(b.cost(), a.cost()) })
 	return all
@@ -140,15 +132,10 @@ func (s subject) try(t *testing.T) *tally {
 		results.add(spec, verdicts)
 		results.sizes[s.line(spec)] = len(e.Ops) + len(e.Commands)
 		if *schedule != "" {
-			t.Log(told(spec, verdicts))
-		}
-		if *evidence != "" {
-			writeEvidence(t, spec, e)
+			t.Log(told(spec, verdicts, e))
 		}
 	}
-	if !s.ours {
-		results.deviations = s.deviate(results)
-	}
+	results.deviations = s.deviate(results)
 	return results
 }
 
@@ -231,59 +218,15 @@ func (s subject) chooses(t seeded) bool {
 	return slices.ContainsFunc(s.rows, func(r row) bool { return r.schedule != "" && r.names(t) })
 }
 
-// told describes what the oracles found in a trial.
-func told(s seeded, verdicts []checker.Verdict) string {
+// told tells a trial: the verdict of each oracle, then the story.
+func told(s seeded, verdicts []checker.Verdict, e history.Evidence) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, s)
 	for _, v := range verdicts {
-		fmt.Fprintf(&b, "  %s: %s", v.Oracle, v.Result)
-		if v.Why != "" {
-			fmt.Fprintf(&b, " (%s)", v.Why)
-		}
-		fmt.Fprintln(&b)
-		for _, f := range v.Findings {
-			fmt.Fprintf(&b, "    %s: %s", f.Cause, f.Summary)
-			if f.Broken != "" {
-				fmt.Fprintf(&b, " [%s]", f.Broken)
-			}
-			fmt.Fprintln(&b)
-		}
+		fmt.Fprintf(&b, "  %s: %s %s\n", v.Oracle, v.Result, v.Why)
 	}
+	judged := trial.Result{Spec: s.Spec, Verdicts: verdicts}
+	judged.Weigh(nil)
+	_ = reports.Tell(&b, judged, e, 0) // a strings.Builder returns no error
 	return b.String()
-}
-
-// writeEvidence writes a trial's operations and commands, in order of time, one per line.
-func writeEvidence(t *testing.T, s seeded, e history.Evidence) {
-	t.Helper()
-	type line struct {
-		at   time.Duration
-		text string
-	}
-	var lines []line
-	for _, op := range e.Ops {
-		text := fmt.Sprintf("%-7v p%d %s %s %s %s %v", op.Type, op.Process, op.F, op.Lock, op.Mode, op.Reason, op.Value)
-		if op.Lease != nil {
-			text += fmt.Sprintf(" token %.8s fence %d until %v", op.Lease.Token, op.Lease.Fence, op.Lease.Deadline)
-		}
-		lines = append(lines, line{op.Time, fmt.Sprintf("%s %s %s", text, op.Node, op.Error)})
-	}
-	for _, c := range e.Commands {
-		at := c.Arrived
-		if at == 0 {
-			at = c.Sent
-		}
-		lines = append(lines, line{at, fmt.Sprintf("        c%d %s %.200q -> %.60q sent %v replied %v op %d", c.Client, c.Node, c.Args, c.Reply, c.Sent, c.Replied, c.Op)})
-	}
-	slices.SortStableFunc(lines, func(a, b line) int { return int(min(1, max(-1, a.at-b.at))) })
-	var b strings.Builder
-	for _, l := range lines {
-		fmt.Fprintf(&b, "%12.6f %s\n", l.at.Seconds(), l.text)
-	}
-	name := strings.NewReplacer("/", "-", " ", "_").Replace(fmt.Sprintf("%s-%s-%s-%s.txt", s.Lock, s.Fault, s.Workload, s.number()))
-	if err := os.MkdirAll(*evidence, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(*evidence+"/"+name, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

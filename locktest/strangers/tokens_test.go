@@ -46,10 +46,6 @@ func drawnToken(l lease, draw func() (string, error)) locks.Lock {
 	}, l.unlock}
 }
 
-func setNX(ctx context.Context, l lease, token string) *redis.Cmd {
-	return l.node().Do(ctx, "SET", l.key, token, "NX", "PX", l.life())
-}
-
 // absoluteLife sets the key to expire at an instant of the client's clock, which may differ from
 // the node's clock.
 func absoluteLife(l lease) locks.Lock {

@@ -24,11 +24,6 @@ func transactions() []Stranger {
 	}
 }
 
-// set takes the lock with one command.
-func (l lease) set(ctx context.Context) (locks.Lease, error) {
-	return l.attempt(func(token string) *redis.Cmd { return setNX(ctx, l, token) })
-}
-
 // setWatched takes the lock if no other client changes the key between EXISTS and SET.
 func (l lease) setWatched(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()

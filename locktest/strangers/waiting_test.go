@@ -18,25 +18,20 @@ func waiting() []Stranger {
 	}
 }
 
-const takeScript = `if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0`
-
 // loadedOnce loads the script once per client, and then sends only EVALSHA. After a SCRIPT FLUSH
 // every later acquire of that client fails.
 func loadedOnce(c *locks.Client) maker {
-	digest := ""
+	loaded := false
 	return func(key string, ttl time.Duration) (locks.Lock, error) {
 		l := lease{c, key, ttl}
 		return steps{func(ctx context.Context) (locks.Lease, error) {
-			if digest == "" {
-				loaded, err := l.node().ScriptLoad(ctx, takeScript).Result()
-				if err != nil {
+			if !loaded {
+				if err := obtain.Load(ctx, l.node()).Err(); err != nil {
 					return locks.Lease{}, fmt.Errorf("load the script: %w", err)
 				}
-				digest = loaded
+				loaded = true
 			}
-			return l.attempt(func(token string) *redis.Cmd {
-				return l.node().EvalSha(ctx, digest, []string{key}, token, l.life())
-			})
+			return l.attempt(func(token string) *redis.Cmd { return obtain.EvalSha(ctx, l.node(), []string{key}, token, l.life()) })
 		}, l.unlock}, nil
 	}
 }
