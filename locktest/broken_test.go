@@ -2,12 +2,9 @@ package locktest_test
 
 import (
 	"context"
-	"crypto/rand"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/locktest"
 )
@@ -122,60 +119,6 @@ func TestASavedTrialOfAnotherPromiseIsTold(t *testing.T) {
 		t.Errorf("it passes:\n%s", p.out)
 	}
 	p.says(t, "the saved trial is of the workload two-locks, which does not suit this lock: expected the option", "!shows that the lock breaks")
-}
-
-// deniesRelease is a correct lock, except that each release says that the lock was not held.
-func deniesRelease(c *locktest.Client) (locktest.Acquire, error) {
-	acquire, err := right(c)
-	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
-		held, err := acquire(ctx, key, ttl)
-		release := held.Release
-		held.Release = func(ctx context.Context) error {
-			if err := release(ctx); err != nil {
-				return err
-			}
-			return locktest.ErrNotHeld
-		}
-		return held, err
-	}, err
-}
-
-// errorsAreBusy is a correct lock, except that it takes each error for a refusal. Its Redis client
-// retries nothing.
-func errorsAreBusy(c *locktest.Client) (locktest.Acquire, error) {
-	rdb := redis.NewClient(&redis.Options{Addr: c.Addrs[0], Dialer: c.Dial, MaxRetries: -1})
-	c.Cleanup(func() { _ = rdb.Close() })
-	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
-		token := rand.Text()
-		held := owned(rdb, key, token)
-		if setNX(ctx, rdb, key, token, ttl) != nil {
-			return held, locktest.ErrBusy
-		}
-		return held, nil
-	}, nil
-}
-
-// scriptForgotten is a correct lock until Redis forgets its script: the lock loads the script only
-// once.
-func scriptForgotten(c *locktest.Client) (locktest.Acquire, error) {
-	rdb := connect(c)
-	take := redis.NewScript(`if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0`)
-	loaded := false
-	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
-		token := rand.Text()
-		held := owned(rdb, key, token)
-		if !loaded {
-			if err := take.Load(ctx, rdb).Err(); err != nil {
-				return held, err
-			}
-			loaded = true
-		}
-		n, err := take.EvalSha(ctx, rdb, []string{key}, token, ttl.Milliseconds()).Int64()
-		if err == nil && n == 0 {
-			err = locktest.ErrBusy
-		}
-		return held, err
-	}, nil
 }
 
 // renewing is a correct lock that renews its lease until the release.

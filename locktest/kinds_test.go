@@ -73,52 +73,6 @@ func readWriteTelling(c *locktest.Client, until func(end time.Time) func() time.
 	}), nil
 }
 
-// countReader adds one to the number of readers, a field of the hash KEYS[1], unless there is a
-// writer. ARGV[1] is the lease in milliseconds.
-var countReader = redis.NewScript(`
-if redis.call('hexists', KEYS[1], 'writer') == 1 then
-  return 0
-end
-redis.call('hincrby', KEYS[1], 'readers', 1)
-redis.call('pexpire', KEYS[1], ARGV[1])
-return 1`)
-
-// writeIfFree sets the field writer of the same hash, if the hash does not exist.
-var writeIfFree = redis.NewScript(`
-if redis.call('exists', KEYS[1]) == 1 then
-  return 0
-end
-redis.call('hset', KEYS[1], 'writer', 1)
-redis.call('pexpire', KEYS[1], ARGV[1])
-return 1`)
-
-// uncountReader has the mistake: it deletes any hash without readers, even a writer's.
-var uncountReader = redis.NewScript(`
-if redis.call('hincrby', KEYS[1], 'readers', -1) <= 0 then
-  redis.call('del', KEYS[1])
-end
-return 1`)
-
-// counted is a read-write lock with a mistake: a late reader deletes the writer's key.
-func counted(c *locktest.Client) (locktest.Acquire, error) {
-	rdb := connect(c)
-	acquire := func(enter *redis.Script, leave func(ctx context.Context, key string) (int64, error)) locktest.Acquire {
-		return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
-			in, err := enter.Run(ctx, rdb, []string{key}, ttl.Milliseconds()).Int64()
-			if err == nil && in == 0 {
-				err = locktest.ErrBusy
-			}
-			return locktest.Held{Release: func(ctx context.Context) error { return released(leave(ctx, key)) }}, err
-		}
-	}
-	c.Readers(acquire(countReader, func(ctx context.Context, key string) (int64, error) {
-		return uncountReader.Run(ctx, rdb, []string{key}).Int64()
-	}))
-	return acquire(writeIfFree, func(ctx context.Context, key string) (int64, error) {
-		return rdb.Del(ctx, key).Result()
-	}), nil
-}
-
 // sharedByAll is a lock whose writers exclude each other, but whose readers always get in, even
 // beside a writer.
 func sharedByAll(c *locktest.Client) (locktest.Acquire, error) {

@@ -11,14 +11,14 @@ import (
 )
 
 // joinOrTake is the script of a fair lock, after Redisson's. Who is refused joins a queue, and asks again
-// while it waits. If ARGV[4] is above 0, a head of the queue that has not asked for so many milliseconds is
-// removed. KEYS[1] is the lock, KEYS[2] the queue, KEYS[3] the times until which places are kept; ARGV[1]
-// is the client, ARGV[2] the lease in milliseconds, ARGV[3] the token.
+// while it waits. A head of the queue that has not asked for ARGV[4] milliseconds is removed. KEYS[1] is the
+// lock, KEYS[2] the queue, KEYS[3] the times until which places are kept; ARGV[1] is the client, ARGV[2] the
+// lease in milliseconds, ARGV[3] the token.
 var joinOrTake = redis.NewScript(`
 local t = redis.call('time')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local wait = tonumber(ARGV[4])
-while wait > 0 do
+while true do
   local head = redis.call('lindex', KEYS[2], 0)
   if not head or head == ARGV[1] or tonumber(redis.call('zscore', KEYS[3], head)) >= now then break end
   redis.call('lpop', KEYS[2])
@@ -37,19 +37,6 @@ if redis.call('set', KEYS[1], ARGV[3], 'NX', 'PX', ARGV[2]) then
   return 1
 end
 return 0`)
-
-// fairQueueForever is a fair lock with a mistake: a client that died while it waited keeps its place for ever.
-func fairQueueForever(c *locktest.Client) (locktest.Acquire, error) {
-	rdb, me := connect(c), rand.Text()
-	return func(ctx context.Context, key string, ttl time.Duration) (locktest.Held, error) {
-		token := rand.Text()
-		in, err := joinOrTake.Run(ctx, rdb, []string{key, key + ":queue", key + ":until"}, me, ttl.Milliseconds(), token, 0).Int64()
-		if err == nil && in == 0 {
-			err = locktest.ErrBusy
-		}
-		return owned(rdb, key, token), err
-	}, nil
-}
 
 // leaveQueue takes a client's place out of the queue. KEYS and ARGV[1] are those of joinOrTake.
 var leaveQueue = redis.NewScript(`

@@ -109,11 +109,9 @@ var scenes = map[string]func(t *testing.T){
 	"waitingQueue": func(t *testing.T) {
 		locktest.Run(t, waitingQueue, few("none", "client-crash"), locktest.Blocking, whole)
 	},
-	"fairQueueForever": func(t *testing.T) { locktest.Run(t, fairQueueForever, few("client-crash")) },
-	"counted":          func(t *testing.T) { locktest.Run(t, counted, few("client-pause")) },
-	"sharedByAll":      func(t *testing.T) { locktest.Run(t, sharedByAll, few("none")) },
-	"reentrant":        func(t *testing.T) { locktest.Run(t, reentrant, locktest.Reentrant, whole) },
-	"uncounted":        func(t *testing.T) { locktest.Run(t, uncounted, few("none"), locktest.Reentrant) },
+	"sharedByAll": func(t *testing.T) { locktest.Run(t, sharedByAll, few("none")) },
+	"reentrant":   func(t *testing.T) { locktest.Run(t, reentrant, locktest.Reentrant, whole) },
+	"uncounted":   func(t *testing.T) { locktest.Run(t, uncounted, few("none"), locktest.Reentrant) },
 	"notReentrant": func(t *testing.T) {
 		locktest.Run(t, right, few("none"), locktest.Reentrant)
 	},
@@ -146,9 +144,6 @@ var scenes = map[string]func(t *testing.T){
 	"checkedBriefly":  func(t *testing.T) { check(t, right, few("delay"), locktest.Budget(1)) },
 	"waits":           func(t *testing.T) { locktest.Run(t, waitsForNobody, few("none")) },
 	"unscripted":      func(t *testing.T) { locktest.Run(t, bareDelete, few("script-flush")) },
-	"deniesRelease":   func(t *testing.T) { locktest.Run(t, deniesRelease, whole) },
-	"errorsAreBusy":   func(t *testing.T) { locktest.Run(t, errorsAreBusy, whole) },
-	"scriptForgotten": func(t *testing.T) { locktest.Run(t, scriptForgotten, few("client-pause", "script-flush")) },
 	"majority":        func(t *testing.T) { locktest.Run(t, majority, few("node-restart", "client-pause"), locktest.Nodes(3)) },
 }
 

@@ -119,50 +119,32 @@ func TestPageHasEveryStoryAndPictureOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotDeclaredIsReadableWithoutScripts(t *testing.T) {
+// The page loads nothing and links only to itself. Without its script it has the command of each violated cell,
+// and the story of what is not declared.
+func TestThePageStandsAlone(t *testing.T) {
 	r := sampleResult(t)
-	cell := undeclareFirst(t, r)
+	undeclared := undeclareFirst(t, r)
 	html, err := htmlReport(r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := string(packedEvidence.ReplaceAll(html, nil))
-	told := r.Details[cell.Dir].Story
-	for _, s := range told.Steps {
-		if want := string(withCode(wording.Sentence(s.Text))); !strings.Contains(plain, want) {
-			t.Errorf("the page itself lacks %s", want)
-		}
+	whole, plain := string(expanded(t, html)), string(packedEvidence.ReplaceAll(html, nil))
+	if m := regexp.MustCompile(`(?:href|src)="[^#"][^"]*"|@import|url\([^#]|fetch\(`).FindString(whole); m != "" {
+		t.Errorf("the page loads or links to %s", m)
 	}
-	if want := string(withCode(told.Broken)); !strings.Contains(plain, want) {
-		t.Errorf("the page itself lacks %s", want)
-	}
-}
-
-func TestCellsAreReadableWithoutScripts(t *testing.T) {
-	r := sampleResult(t)
-	html, err := htmlReport(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain := packedEvidence.ReplaceAll(html, nil)
+	var wanted []string
 	for _, c := range r.Matrix.Cells {
-		if newViewCell(c).Anchor == "" || c.Replay == "" {
-			continue
-		}
-		if want := withCode(c.Replay); !bytes.Contains(plain, []byte(want)) {
-			t.Errorf("%s under %s: the page itself lacks %s", c.Lock, c.Fault, want)
+		if newViewCell(c).Anchor != "" && c.Replay != "" {
+			wanted = append(wanted, c.Replay)
 		}
 	}
-}
-
-func TestPageHasNoLinkToAnotherFile(t *testing.T) {
-	html, err := htmlReport(sampleResult(t), nil)
-	if err != nil {
-		t.Fatal(err)
+	told := r.Details[undeclared.Dir].Story
+	for _, s := range told.Steps {
+		wanted = append(wanted, wording.Sentence(s.Text))
 	}
-	for _, link := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(string(expanded(t, html)), -1) {
-		if !strings.HasPrefix(link[1], "#") {
-			t.Errorf("the page links to %s", link[1])
+	for _, want := range append(wanted, told.Broken) {
+		if !strings.Contains(plain, string(withCode(want))) {
+			t.Errorf("the page itself lacks %s", want)
 		}
 	}
 }
@@ -259,19 +241,5 @@ func leavesOutTheLargest(t *testing.T, size func(i int) int) {
 		case out > 0 && sizeOf(t, e.without(e.spared()[:len(e.Entries)+out-1])) <= budget:
 			t.Errorf("budget %d: %d timelines were left out, one too many", budget, out)
 		}
-	}
-}
-
-func TestAnInterruptedRunSaysSoFirst(t *testing.T) {
-	r := sampleResult(t)
-	r.Matrix.Interrupted, r.Matrix.Finished, r.Matrix.Planned = true, 12, 90
-	html, err := htmlReport(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, body, _ := strings.Cut(string(html), "</h1>")
-	said, _, _ := strings.Cut(body, `<section id="answers"`)
-	if want := "<b>Interrupted: 12 of 90 planned trials.</b>"; !strings.Contains(said, want) {
-		t.Errorf("before the answers stands %q, want %q in it", said, want)
 	}
 }

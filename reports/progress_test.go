@@ -134,13 +134,3 @@ func TestRecipesAreComparedInOneWorkload(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
-
-// The faults of a sweep have many sizes, so its figures about waiting must not mix with those of
-// other trials.
-func TestSweepsAreNotAmongTheMeasuredTrials(t *testing.T) {
-	swept := measuredTrial(progress.Measures{Waits: 1}, 1)
-	swept.Spec.Size = 1
-	if got := progressTables([]string{"a"}, []string{"delay"}, []trial.Result{swept}); len(got) > 0 {
-		t.Errorf("%d cells are measured", len(got))
-	}
-}
