@@ -118,6 +118,9 @@ func keysWords(keys []history.KeyState) string {
 	return strings.Join(all, ", ")
 }
 
+// OpText describes an operation's entry as plain text, such as "acquire: refused (busy)".
+func OpText(op history.Op) string { return wording.Plain(opWords(op)) }
+
 // opWords describes an operation's entry, such as "begins to acquire" or "acquire: done".
 func opWords(op history.Op) string {
 	text := op.F

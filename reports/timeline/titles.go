@@ -29,13 +29,21 @@ func line(who, what string, from, to time.Duration, open bool) string {
 	return who + ": " + what + " (" + times + ")"
 }
 
-// operation describes an operation. If its outcome is unknown, its commands follow.
+// operation describes an operation, with the token and the fence of its lease. If its outcome is unknown, its
+// commands follow.
 func (t titles) operation(p history.Pair) string {
-	to, who := p.Invoke.Time, history.ClientName(p.Invoke.Client)
-	if p.Complete != nil {
-		to = p.Complete.Time
+	end, open := *p.Invoke, p.Complete == nil
+	if end.Type = history.Info; !open {
+		end = *p.Complete
 	}
-	lines := []string{line(who, operationWords(p), p.Invoke.Time, to, p.Complete == nil)}
+	what := story.OpText(end)
+	if l := end.Lease; l != nil && l.Token != "" {
+		what += ", token " + story.ShortArg(l.Token)
+	}
+	if l := end.Lease; l != nil && l.Fence != 0 {
+		what += ", fence " + strconv.FormatInt(l.Fence, 10)
+	}
+	lines := []string{line(history.ClientName(end.Client), what, p.Invoke.Time, end.Time, open)}
 	for _, c := range t.Commands {
 		if p.Done() == history.Info && c.Op == p.Invoke.Index && (c.N > 0 || c.Phase == "") { // without handshakes
 			lines = append(lines, t.command(c))
@@ -79,55 +87,4 @@ func (t titles) finding(x story.Finding) string {
 		what += ": " + wording.Plain(summary)
 	}
 	return line(x.Oracle, what, x.From, max(x.From, x.To), x.Forever)
-}
-
-// operationWords describes an operation: what was invoked, by which process, and how it completed.
-func operationWords(p history.Pair) string {
-	end := p.Invoke
-	if p.Complete != nil {
-		end = p.Complete
-	}
-	text := p.Invoke.F
-	if p.Invoke.Mode != "" {
-		text += " (" + string(p.Invoke.Mode) + ")"
-	}
-	if p.Invoke.Lock != "" {
-		text += " " + wording.Printable(p.Invoke.Lock)
-	}
-	text += fmt.Sprintf(", process %d: %s", p.Invoke.Process, p.Done())
-	if end.Reason != "" {
-		text += " (" + string(end.Reason) + ")"
-	}
-	if len(end.Value) > 0 {
-		text += ", value " + numbers(end.Value)
-	}
-	if end.Lease != nil {
-		text += leaseWords(*end.Lease)
-	}
-	if end.Error != "" {
-		text += ", " + wording.Printable(wording.FirstLine(end.Error))
-	}
-	return text
-}
-
-func leaseWords(l history.Lease) string {
-	text := ""
-	if l.Token != "" {
-		text += ", token " + story.ShortArg(l.Token)
-	}
-	if l.Fence != 0 {
-		text += ", fence " + strconv.FormatInt(l.Fence, 10)
-	}
-	if l.Deadline > 0 {
-		text += ", until " + wording.Instant(l.Deadline) + " by its clock"
-	}
-	return text
-}
-
-func numbers(values []int64) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = strconv.FormatInt(v, 10)
-	}
-	return strings.Join(words, " ")
 }
