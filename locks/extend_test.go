@@ -95,19 +95,3 @@ func TestWhatIsGoneOrAnothersIsNotExtended(t *testing.T) {
 		}
 	})
 }
-
-func TestAMajorityOfNodesMakesAnExtension(t *testing.T) {
-	c := newClientOn(t, 0, fiveNodes)
-	l := newLock(t, "redlock-drift", c, redlockLease)
-	lease := acquire(t, l)
-	for gone, want := range []error{nil, nil, nil, ErrNotHeld} {
-		if gone > 0 {
-			if err := c.Nodes[gone-1].Del(t.Context(), "k").Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := l.(Extender).Extend(t.Context(), lease); !errors.Is(err, want) {
-			t.Errorf("without %d of 5 nodes: got %v, want %v", gone, err, want)
-		}
-	}
-}

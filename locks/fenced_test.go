@@ -6,28 +6,6 @@ import (
 	"time"
 )
 
-func TestFencesGrowWithEveryGrantAndOutliveTheLock(t *testing.T) {
-	c := newClient(t, 0)
-	l, rival := newLock(t, "fenced", c, time.Minute), newLock(t, "fenced", newClient(t, 1), time.Minute)
-	for want := int64(1); want <= 3; want++ {
-		lease := acquire(t, l)
-		if lease.Fence != want {
-			t.Errorf("fence %d, want %d", lease.Fence, want)
-		}
-		if busy, err := rival.TryLock(t.Context()); !errors.Is(err, ErrBusy) || busy.Fence != 0 {
-			t.Errorf("rival: fence %d, %v, want none and ErrBusy", busy.Fence, err)
-		}
-		if want == 2 {
-			expireNow(t, c, "k")
-		} else if err := l.Unlock(t.Context(), lease); err != nil {
-			t.Error(err)
-		}
-		if got := life(t, c, "{k}:fence"); got != -1 {
-			t.Errorf("the counter's life is %v, want none", got)
-		}
-	}
-}
-
 func TestFencedClaimsUntilTheLeaseCountedFromBeforeTheRequest(t *testing.T) {
 	c := newClient(t, 0)
 	before := time.Now()

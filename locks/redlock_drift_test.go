@@ -2,29 +2,9 @@ package locks
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 )
-
-func TestRedlockDriftSendsWhatRedlockSends(t *testing.T) {
-	c := newClientOn(t, 0, fiveNodes)
-	loadScripts(t, c, compareAndDelete)
-	l := newLock(t, "redlock-drift", c, redlockLease)
-	for n := range fiveNodes {
-		var lease Lease
-		got := wire(seenOn(t, n, func() {
-			lease = acquire(t, l)
-			if err := l.Unlock(t.Context(), lease); err != nil {
-				t.Error(err)
-			}
-		}))
-		want := []string{"SET k $token NX PX 60000", "EVALSHA compare-and-delete 1 k $token", "lua GET k", "lua DEL k"}
-		if want = withToken(want, lease.Token); !slices.Equal(got, want) {
-			t.Errorf("node %d saw\n%q, want\n%q", n, got, want)
-		}
-	}
-}
 
 func TestRedlockDriftOfALeaseShorterThanTheDriftIsNeverHeld(t *testing.T) {
 	c := newClientOn(t, 0, fiveNodes)

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/lockstorm/lockstorm/internal/redisserver"
-	"github.com/lockstorm/lockstorm/internal/redisserver/redistest"
 )
 
 const fiveNodes = 5
@@ -171,49 +168,6 @@ func TestRedlockWithFrozenNodes(t *testing.T) {
 				return slices.Equal(values(t, c)[frozen:], make([]string, fiveNodes-frozen))
 			})
 		})
-	}
-}
-
-func TestRedlockWithAKilledNode(t *testing.T) {
-	c := newClientOn(t, 0, fiveNodes)
-	dead := redistest.Test(t)
-	c.Nodes[0] = connectTo(t, dead)
-	if err := dead.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	l := newLock(t, "redlock", c, redlockLease)
-	lease, err := l.TryLock(t.Context())
-	if err != nil {
-		t.Fatalf("acquire with one node dead: %v", err)
-	}
-	if got, want := values(t, c), []string{"", lease.Token, lease.Token, lease.Token, lease.Token}; !slices.Equal(got, want) {
-		t.Errorf("the nodes hold %q, want %q", got, want)
-	}
-	if err := l.Unlock(t.Context(), lease); err != nil {
-		t.Errorf("release with one node dead: %v", err)
-	}
-}
-
-func connectTo(t *testing.T, s *redisserver.Server) (node Node) {
-	t.Helper()
-	node = connect(s.Addr())
-	t.Cleanup(func() { _ = node.Close() })
-	return node
-}
-
-func TestRedlockIsNotHeldAnyMoreWithoutAMajorityOfKeys(t *testing.T) {
-	for lost := range fiveNodes + 1 {
-		c := newClientOn(t, 0, fiveNodes)
-		l := newLock(t, "redlock", c, redlockLease)
-		lease := acquire(t, l)
-		foreign(t, c, lost)
-		err := l.Unlock(t.Context(), lease)
-		if held := lost <= 2; held && err != nil || !held && !errors.Is(err, ErrNotHeld) {
-			t.Errorf("release after %d of 5 nodes lost the key: got %v", lost, err)
-		}
-		for _, node := range c.Nodes {
-			node.Del(t.Context(), "k")
-		}
 	}
 }
 

@@ -58,18 +58,6 @@ func TestNAcquiresNeedNReleases(t *testing.T) {
 	}
 }
 
-func TestReentryRenewsTheLife(t *testing.T) {
-	for _, recipe := range reentrantOnHash {
-		c := newClient(t, 0)
-		l := newLock(t, recipe, c, time.Minute)
-		acquire(t, l)
-		shorten(t, c, "k", time.Second)
-		acquire(t, l)
-		checkLife(t, c, time.Minute)
-		expireNow(t, c, "k")
-	}
-}
-
 func TestPartialReleaseRenewsTheLifeInRedissonOnly(t *testing.T) {
 	for _, recipe := range reentrantOnHash {
 		c := newClient(t, 0)

@@ -72,24 +72,6 @@ func TestOwnerCheckedWatchdogLeavesAnothersKeyAloneAndEnds(t *testing.T) {
 	}
 }
 
-func TestOwnerCheckedWatchdogSurvivesALostRenewal(t *testing.T) {
-	for _, tt := range renewing {
-		t.Run(tt.recipe, func(t *testing.T) {
-			c := newClient(t, 0)
-			for _, script := range []string{"hash-renew", "redisson-renew"} {
-				failing(c, script, func(n int) bool { return n == 1 })
-			}
-			l := newLock(t, tt.recipe, c, tt.ttl)
-			acquire(t, l)
-			shorten(t, c, "k", 10*time.Second)
-			eventually(t, "the key was renewed", func() bool { return life(t, c, "k") <= time.Second })
-			if !timerOf(l).alive() {
-				t.Error("the watchdog ended at the first error")
-			}
-		})
-	}
-}
-
 func TestRedissonsWatchdogEndsForGoodWhenItsLastAttemptFails(t *testing.T) {
 	c := newClient(t, 0)
 	failing(c, "redisson-renew", func(int) bool { return true })
