@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -22,16 +23,17 @@ func Register() {
 	}
 }
 
-// promises returns the claims of a plain lease: one node grants the lock, and others get in after the
-// end of the lease.
-func promises(id string, ttl time.Duration) history.Claims {
-	return history.Claims{Lock: id, Quorum: 1, TTL: ttl, Recovery: ttl}
-}
-
-// perKey returns a Recipe.New for a library that has no state across keys. lock makes the handle for a
-// key; perKey checks lock's arguments.
-func perKey(lock func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error)) func(*locks.Client) (locks.Maker, error) {
-	return func(c *locks.Client) (locks.Maker, error) {
+// library completes the recipe of a library. claims adds to the claims of a plain lease: one node grants the lock, and
+// others get in after the end of the lease. lock makes the handle for a key, whose arguments have been checked; the
+// library has no state across keys.
+func library(r locks.Recipe, claims func(c *history.Claims, nodes int), lock func(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error)) locks.Recipe {
+	r.Document, r.Topology = "https://pkg.go.dev/"+r.Library, cmp.Or(r.Topology, locks.Single)
+	r.Claims = func(ttl time.Duration, nodes int) history.Claims {
+		c := history.Claims{Lock: r.ID, Quorum: 1, TTL: ttl, Recovery: ttl}
+		claims(&c, nodes)
+		return c
+	}
+	r.New = func(c *locks.Client) (locks.Maker, error) {
 		return func(key string, ttl time.Duration) (locks.Lock, error) {
 			if key == "" || ttl < time.Millisecond {
 				return nil, fmt.Errorf("lock %q with a lease of %v: expected a name and at least 1ms", key, ttl)
@@ -39,6 +41,7 @@ func perKey(lock func(c *locks.Client, key string, ttl time.Duration) (locks.Loc
 			return lock(c, key, ttl)
 		}, nil
 	}
+	return r
 }
 
 // measured declares a bug that campaigns found, once for each oracle. The argument faults lists the

@@ -58,20 +58,8 @@ func redislockRecipes() []locks.Recipe {
 // that Obtain returns ErrNotObtained if the lock is taken, and that Refresh "extends the lock with a
 // new TTL". It does not claim that a holder learns of the end of its lease.
 func (v redislockVariant) recipe() locks.Recipe {
-	return locks.Recipe{
-		ID:       v.id,
-		Document: "https://pkg.go.dev/" + redislockModule,
-		Library:  redislockModule,
-		Summary:  v.summary,
-		Topology: locks.Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			c := promises(v.id, ttl)
-			c.Extends = true
-			return c
-		},
-		Flaws: append(locks.Limits(locks.Known{}), v.flaws...),
-		New:   perKey(v.lock),
-	}
+	return library(locks.Recipe{ID: v.id, Library: redislockModule, Summary: v.summary, Flaws: append(locks.Limits(locks.Known{}), v.flaws...)},
+		func(c *history.Claims, _ int) { c.Extends = true }, v.lock)
 }
 
 // defaultClient returns a Redis client with go-redis's default options, such as three retries and a
@@ -90,9 +78,7 @@ type redislockLock struct {
 	keys    []string
 	ttl     time.Duration
 	options redislock.Options
-
-	mu   sync.Mutex
-	held map[string]*redislock.Lock // by token
+	held    sync.Map // of *redislock.Lock, by token
 }
 
 var (
@@ -105,7 +91,7 @@ var (
 type redislockRetries struct{ *redislockLock }
 
 func (v redislockVariant) lock(c *locks.Client, key string, ttl time.Duration) (locks.Lock, error) {
-	l := &redislockLock{keys: []string{key}, ttl: ttl, held: map[string]*redislock.Lock{}}
+	l := &redislockLock{keys: []string{key}, ttl: ttl}
 	if v.keys != nil {
 		l.keys = v.keys(key)
 	}
@@ -150,26 +136,21 @@ func (l *redislockLock) obtain(ctx context.Context, options *redislock.Options) 
 	case err != nil:
 		return locks.Lease{Token: options.Token}, fmt.Errorf("acquire %q: %w", l.keys, err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held[got.Token()] = got
+	l.held.Store(got.Token(), got)
 	return locks.Lease{Token: got.Token()}, nil
 }
 
 // Unlock implements locks.Lock.
 func (l *redislockLock) Unlock(ctx context.Context, lease locks.Lease) error {
-	l.mu.Lock()
-	held := l.held[lease.Token]
-	delete(l.held, lease.Token)
-	l.mu.Unlock()
+	kept, _ := l.held.LoadAndDelete(lease.Token)
+	held, _ := kept.(*redislock.Lock)
 	return l.outcome("release", held.Release(ctx)) // Release of a nil Lock returns ErrLockNotHeld
 }
 
 // Extend implements locks.Extender.
 func (l *redislockLock) Extend(ctx context.Context, lease locks.Lease) (locks.Lease, error) {
-	l.mu.Lock()
-	held := l.held[lease.Token]
-	l.mu.Unlock()
+	kept, _ := l.held.Load(lease.Token)
+	held, _ := kept.(*redislock.Lock)
 	return lease, l.outcome("extend", held.Refresh(ctx, l.ttl, nil))
 }
 

@@ -72,27 +72,21 @@ func redsyncRecipes() []locks.Recipe {
 // The documentation claims "a distributed mutual exclusion lock" that is valid until Until, and
 // that Extend "resets the mutex's expiry".
 func (v redsyncVariant) recipe(id string, on locks.Topology, summary string) locks.Recipe {
-	id += v.suffix
-	return locks.Recipe{
-		ID:       id,
-		Document: "https://pkg.go.dev/" + redsyncModule,
+	return library(locks.Recipe{
+		ID:       id + v.suffix,
 		Library:  redsyncModule,
 		Summary:  "go-redsync/redsync v4" + v.what + ": " + summary,
 		Topology: on,
-		Claims: func(ttl time.Duration, nodes int) history.Claims {
-			c := promises(id, ttl)
-			c.Extends = true
-			if !v.patient {
-				c.Timeout = ttl / 20 // the library's default timeout factor
-			}
-			if on == locks.Independent {
-				c.Quorum = nodes/2 + 1
-			}
-			return c
-		},
-		Flaws: append(locks.Limits(locks.Known{Deadlines: true}), v.flaws...),
-		New:   perKey(v.lock),
-	}
+		Flaws:    append(locks.Limits(locks.Known{Deadlines: true}), v.flaws...),
+	}, func(c *history.Claims, nodes int) {
+		c.Extends = true
+		if !v.patient {
+			c.Timeout = c.TTL / 20 // the library's default timeout factor
+		}
+		if on == locks.Independent {
+			c.Quorum = nodes/2 + 1
+		}
+	}, v.lock)
 }
 
 // redsyncLock is redsync. By default, an acquire asks all nodes at once and waits for them up to a

@@ -56,24 +56,17 @@ func rueidislockRecipes() []locks.Recipe {
 // automatically and immediately once the KeyMajority is not held anymore", and that KeyValidity
 // "will be extended periodically".
 func (v rueidislockVariant) recipe() locks.Recipe {
-	id := "rueidislock" + v.suffix
-	return locks.Recipe{
-		ID:       id,
-		Document: "https://pkg.go.dev/" + rueidislockPackage,
-		Library:  rueidislockPackage,
-		Summary:  "redis/rueidis rueidislock, " + v.what + ": Lua: SET NX PXAT · Lua: compare and delete · every TTL/2 Lua: compare and PEXPIREAT",
-		Topology: locks.Single,
-		Claims: func(ttl time.Duration, _ int) history.Claims {
-			c := promises(id, ttl)
-			c.Renews = true
-			if m := int(v.option(ttl).KeyMajority); m > 1 {
-				c.Quorum, c.QuorumOf = m, history.QuorumOfKeys
-			}
-			return c
-		},
-		Flaws: append(locks.Limits(locks.Known{Renews: true}), v.flaws...),
-		New:   perKey(v.lock),
-	}
+	return library(locks.Recipe{
+		ID:      "rueidislock" + v.suffix,
+		Library: rueidislockPackage,
+		Summary: "redis/rueidis rueidislock, " + v.what + ": Lua: SET NX PXAT · Lua: compare and delete · every TTL/2 Lua: compare and PEXPIREAT",
+		Flaws:   append(locks.Limits(locks.Known{Renews: true}), v.flaws...),
+	}, func(c *history.Claims, _ int) {
+		c.Renews = true
+		if m := int(v.option(c.TTL).KeyMajority); m > 1 {
+			c.Quorum, c.QuorumOf = m, history.QuorumOfKeys
+		}
+	}, v.lock)
 }
 
 // option returns the variant's options, without address and dialer.
@@ -97,7 +90,7 @@ func (v rueidislockVariant) lock(c *locks.Client, key string, ttl time.Duration)
 		return nil, fmt.Errorf("make a locker: %w", err)
 	}
 	context.AfterFunc(c.Context, locker.Close)
-	l := &rueidislockLock{locker: locker, key: key, process: c.Context, giveUp: map[<-chan struct{}]context.CancelFunc{}}
+	l := &rueidislockLock{locker: locker, key: key, process: c.Context}
 	if v.blocks {
 		return rueidislockWaits{l}, nil
 	}
@@ -118,9 +111,7 @@ type rueidislockLock struct {
 	// process is the client process's context and the parent of each acquisition's context. The
 	// library gives a lock up when the context of its acquisition ends.
 	process context.Context
-
-	mu     sync.Mutex
-	giveUp map[<-chan struct{}]context.CancelFunc // functions that release a lock, by the lease's LostC
+	giveUp  sync.Map // of context.CancelFunc: functions that release a lock, by the lease's LostC
 }
 
 // rueidislockWaits is a rueidislockLock that waits for a busy lock: the library tries again whenever
@@ -162,29 +153,24 @@ func (l *rueidislockLock) acquired(ctx context.Context, giveUp context.CancelFun
 	case err != nil:
 		return locks.Lease{}, fmt.Errorf("acquire %q: %w", l.key, err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.giveUp[ctx.Done()] = giveUp
+	l.giveUp.Store(ctx.Done(), giveUp)
 	return locks.Lease{LostC: ctx.Done()}, nil
 }
 
 // Unlock implements locks.Lock. Nil means that the library has tried to release the lock.
 // ErrNotHeld means that the library had lost the lock, or that the lease was released before.
 func (l *rueidislockLock) Unlock(_ context.Context, held locks.Lease) error {
-	l.mu.Lock()
-	giveUp := l.giveUp[held.LostC]
-	delete(l.giveUp, held.LostC)
-	l.mu.Unlock()
+	giveUp, known := l.giveUp.LoadAndDelete(held.LostC)
 	lost := false
 	select {
 	case <-held.LostC:
 		lost = true
 	default:
 	}
-	if giveUp != nil {
-		giveUp()
+	if known {
+		giveUp.(context.CancelFunc)()
 	}
-	if lost || giveUp == nil {
+	if lost || !known {
 		return locks.ErrNotHeld
 	}
 	return nil
