@@ -94,7 +94,7 @@ func answering(answer string) func(l lease) locks.Lock {
 // again makes a second attempt with the same token if the first got no answer. If Redis refused the second,
 // own decides whether the key is the client's.
 func (l lease) again(ctx context.Context, own func(context.Context, locks.Lease) bool) (locks.Lease, error) {
-	held, err := l.obtain(ctx)
+	held, err := l.set(ctx)
 	if err == nil || errors.Is(err, locks.ErrBusy) {
 		return held, err
 	}
