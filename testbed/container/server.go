@@ -1,11 +1,9 @@
 package container
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"strconv"
@@ -17,6 +15,7 @@ import (
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockstorm/lockstorm/internal/redisserver"
 	"github.com/lockstorm/lockstorm/testbed"
@@ -211,19 +210,9 @@ func (s *server) orEnd(err error) error {
 // answers reports whether a server answers PING. The container's port accepts connections
 // before the server does.
 func answers(addr string) bool {
-	c, err := net.DialTimeout("tcp4", addr, pingTimeout)
-	if err != nil {
-		return false
-	}
+	c := redis.NewClient(testbed.RedisOptions(addr, pingTimeout))
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(pingTimeout)); err != nil {
-		return false
-	}
-	if _, err := io.WriteString(c, "PING\r\n"); err != nil {
-		return false
-	}
-	line, err := bufio.NewReader(c).ReadString('\n')
-	return err == nil && line == "+PONG\r\n"
+	return c.Ping(context.Background()).Err() == nil
 }
 
 // order sends the engine a request. No caller's context can cancel the request.

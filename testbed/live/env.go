@@ -182,10 +182,8 @@ func (e *env) Skew(client int, offset time.Duration) { e.clients[client].Skew(of
 
 // serving returns the nodes that clients use now, in the order of locks.Client.Nodes.
 func (e *env) serving() []*node {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.primary != nil {
-		return []*node{e.primary}
+	if primary := e.present(); primary != nil {
+		return []*node{primary}
 	}
 	return e.nodes
 }

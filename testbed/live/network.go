@@ -237,16 +237,9 @@ func (e *env) link(l testbed.Link) (client int, target *link, err error) {
 				return id, found, nil
 			}
 		}
-		if _, err := e.node(l.To); err == nil && e.replicated() {
+		if _, err := e.node(l.To); err == nil && e.present() != nil {
 			return id, c.links[0], nil
 		}
 	}
 	return 0, nil, fmt.Errorf("no link from %s to %s", l.From, l.To)
-}
-
-// replicated reports whether clients use one node and the other nodes are its replicas.
-func (e *env) replicated() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.primary != nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,10 +12,10 @@ import (
 
 // syncLink is the link over which a replica follows its primary.
 type syncLink struct {
-	replica, primary *node
-	proxy            *proxy
-	door             *door
-	host             string // this machine's host name, or address, for the replica
+	replica *node
+	proxy   *proxy
+	door    *door
+	host    string // this machine's host name, or address, for the replica
 }
 
 // follow opens the link from a replica to a primary.
@@ -26,17 +25,11 @@ func (e *env) follow(replica, primary *node) (*syncLink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &syncLink{replica: replica, primary: primary, proxy: proxy, door: door, host: host}
+	s := &syncLink{replica: replica, proxy: proxy, door: door, host: host}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.streams = append(e.streams, s)
 	return s, nil
-}
-
-// address returns the host and port for the replica's REPLICAOF.
-func (s *syncLink) address() (host, port string) {
-	_, port = s.door.addr()
-	return s.host, port
 }
 
 // replicate makes n0 the primary of all other nodes and returns when all replicas are in sync.
@@ -80,18 +73,32 @@ func (n *node) synced(ctx context.Context, key string, replicas int) error {
 }
 
 // wayTo returns the address by which a replica reaches its primary: that of the primary's peer
-// proxy or, without peer proxies, of a new link.
+// proxy or, without peer proxies, of a link.
 func (e *env) wayTo(replica, primary *node) (host, port string, err error) {
 	if e.sentinels != nil {
 		host, port = e.sentinels.peerProxies[primary].addr()
 		return host, port, nil
 	}
-	s, err := e.follow(replica, primary)
-	if err != nil {
-		return "", "", err
+	s := e.stream(replica)
+	if s == nil {
+		if s, err = e.follow(replica, primary); err != nil {
+			return "", "", err
+		}
 	}
-	host, port = s.address()
-	return host, port, nil
+	_, port = s.door.addr()
+	return s.host, port, nil
+}
+
+// stream returns a replica's link to the present primary, if it has one already.
+func (e *env) stream(replica *node) *syncLink {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.streams {
+		if s.replica == replica {
+			return s
+		}
+	}
+	return nil
 }
 
 // demote makes a running node a replica of another.
@@ -110,21 +117,12 @@ func (e *env) demote(ctx context.Context, replica, primary *node) error {
 // rejoin returns the arguments for the restart of a killed node. They make a replica follow the
 // present primary.
 func (e *env) rejoin(n *node) (args []string, err error) {
-	e.mu.Lock()
-	primary := e.primary
-	i := slices.IndexFunc(e.streams, func(s *syncLink) bool { return s.replica == n })
-	var s *syncLink
-	if i >= 0 {
-		s = e.streams[i]
-	}
-	e.mu.Unlock()
+	primary := e.present()
 	if primary == nil || primary == n {
 		return nil, nil
 	}
-	var host, port string
-	if s != nil {
-		host, port = s.address()
-	} else if host, port, err = e.wayTo(n, primary); err != nil {
+	host, port, err := e.wayTo(n, primary)
+	if err != nil {
 		return nil, err
 	}
 	return []string{"--replicaof", host, port}, nil
@@ -195,7 +193,8 @@ func (e ownEnv) Promote(ctx context.Context, node string) error {
 	return nil
 }
 
-// present returns the current primary: n0, or the node that was promoted last.
+// present returns the current primary: n0, or the node that was promoted last; nil if no node has replicas, or in
+// a cluster.
 func (e *env) present() *node {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -207,12 +206,10 @@ func (e *env) heir(node string) (heir, old *node, err error) {
 	if heir, err = e.node(node); err != nil {
 		return nil, nil, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.primary == nil || e.primary == heir {
+	if old = e.present(); old == nil || old == heir {
 		return nil, nil, fmt.Errorf("node %s is not a replica", node)
 	}
-	return heir, e.primary, nil
+	return heir, old, nil
 }
 
 // promoteFor makes heir the primary and moves the given clients to it. It closes the old primary's

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -41,7 +42,7 @@ type sentinels struct {
 	shard       *shard               // all nodes; the shard's master is the primary
 	// unclaimed says that no Promote has waited for the last election. Where killing a server takes long, Sentinels
 	// may have elected another one before the caller of Kill gets to Promote.
-	unclaimed bool
+	unclaimed atomic.Bool
 	elections
 }
 

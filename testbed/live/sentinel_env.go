@@ -32,7 +32,7 @@ func (e sentinelEnv) Promote(ctx context.Context, node string) error {
 	if err != nil {
 		return fmt.Errorf("promote: %w", err)
 	}
-	if e.present() == n && !e.sentinels.awaits() {
+	if e.present() == n && !e.sentinels.unclaimed.Load() {
 		if old, _ := e.rivals(); old == nil && e.chosen(ctx, e.sentinels.all[0], n) == nil {
 			return fmt.Errorf("promote: node %s is the primary", node)
 		}
@@ -40,22 +40,8 @@ func (e sentinelEnv) Promote(ctx context.Context, node string) error {
 	if err := e.await(ctx, n); err != nil {
 		return fmt.Errorf("promote: %w", err)
 	}
-	e.sentinels.claim()
+	e.sentinels.unclaimed.Store(false)
 	return nil
-}
-
-// awaits reports whether no Promote has waited for the last election.
-func (w *sentinels) awaits() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.unclaimed
-}
-
-// claim notes that a Promote has waited for the last election.
-func (w *sentinels) claim() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.unclaimed = false
 }
 
 // await waits until every Sentinel reports the node as the primary. The error contains the
@@ -157,7 +143,7 @@ func (e *env) promoted(n *node) {
 	if n == w.shard.present() {
 		return // already noted
 	}
-	w.unclaimed = true
+	w.unclaimed.Store(true)
 	w.elected(w.shard, n)
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -52,10 +53,8 @@ func newCluster(e *env) *cluster {
 
 func (c *cluster) shardOf(n *node) *shard {
 	for _, s := range c.shards {
-		for _, other := range s.nodes {
-			if other == n {
-				return s
-			}
+		if slices.Contains(s.nodes, n) {
+			return s
 		}
 	}
 	return nil

@@ -210,8 +210,9 @@ func (m *migration) abandon(ctx context.Context) error {
 	}
 	stay, err := m.slots, error(nil)
 	if m.keys > 0 {
-		if stay, err = m.left(ctx); err != nil {
-			stay = m.slots
+		var left []int64
+		if left, _, err = m.bySlot(ctx); err == nil {
+			stay = slices.DeleteFunc(slices.Clone(m.slots), func(slot int64) bool { return !slices.Contains(left, slot) })
 		}
 	}
 	m.slots = slices.DeleteFunc(slices.Clone(m.slots), func(slot int64) bool { return slices.Contains(stay, slot) })
@@ -223,23 +224,6 @@ func (m *migration) abandon(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// left returns the slots in which the old master still has keys.
-func (m *migration) left(ctx context.Context) (slots []int64, err error) {
-	err = m.from.ask(ctx, func(c *redis.Client) error {
-		for _, slot := range m.slots {
-			n, err := c.ClusterCountKeysInSlot(ctx, int(slot)).Result()
-			if err != nil {
-				return err
-			}
-			if n > 0 {
-				slots = append(slots, slot)
-			}
-		}
-		return nil
-	})
-	return slots, err
 }
 
 // finish gives the slots to the new master. It tells the new master first, then the old master,

@@ -75,6 +75,7 @@ func TestSlotsStayWhereNobodyKnowsWhetherTheirKeysHaveMoved(t *testing.T) {
 	heir := newObedient(t)
 	place := slowPlace{start: make(chan Server, 1)}
 	from, to := newStubNode(t, place), newStubNode(t, place) // from is down
+	to.name = "n1"
 	startAs(t, to, place, heir)
 	proxies := newProxies()
 	link, door, err := proxies.forward("n0", "n1 (slots)", "127.0.0.1", heir.Addr)
@@ -83,7 +84,7 @@ func TestSlotsStayWhereNobodyKnowsWhetherTheirKeysHaveMoved(t *testing.T) {
 	}
 	defer proxies.close()
 	m := migration{
-		clusterEnv: clusterEnv{cluster: new(cluster)},
+		clusterEnv: clusterEnv{ownEnv{&env{nodes: []*node{from, to}}}, new(cluster)},
 		from:       from, to: to, slots: []int64{7}, link: link, door: door, keys: 1,
 	}
 	if err := m.abandon(t.Context()); err == nil {

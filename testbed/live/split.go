@@ -70,15 +70,9 @@ func (e *env) part(ctx context.Context, heir, old *node, moved []*client) error 
 // unite moves all clients to the present primary. If the old primary runs and is not a replica yet,
 // unite makes it a replica of the present primary.
 func (e *env) unite(ctx context.Context, old *node) error {
-	e.mu.Lock()
-	primary := e.primary
-	done := old == primary
-	for _, s := range e.streams {
-		done = done || s.replica == old
-	}
-	e.mu.Unlock()
+	primary := e.present()
 	move(e.clients, primary)
-	if _, down := old.running(); down != nil || done {
+	if _, down := old.running(); down != nil || old == primary || e.stream(old) != nil {
 		return nil
 	}
 	return e.demote(ctx, old, primary)

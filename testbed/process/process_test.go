@@ -59,18 +59,6 @@ func mustServerOf(ctx context.Context, t *testing.T, e testbed.Env, node int) in
 	return pid
 }
 
-func TestABlockedCommandLetsOthersRun(t *testing.T) {
-	err := run(t, testbed.Setup{Topology: testbed.Single}, func(ctx context.Context, e testbed.Env) error {
-		blocked, other := e.Client(0).Locks().Nodes[0], e.Client(1).Locks().Nodes[0]
-		popped := make(chan error, 1)
-		go func() { popped <- blocked.BLPop(ctx, time.Minute, "list").Err() }()
-		return errors.Join(other.Set(ctx, "k", 1, 0).Err(), other.RPush(ctx, "list", 1).Err(), <-popped)
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 func TestAPanicOfTheBodyLeavesNothingBehind(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	pid := 0

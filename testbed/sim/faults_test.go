@@ -126,18 +126,6 @@ func TestWhoOnlyDialsLosesNoReply(t *testing.T) {
 	})
 }
 
-func TestAResetOfIdleConnectionsHitsNothing(t *testing.T) {
-	in(t, testbed.Setup{Seed: 1}, func(ctx context.Context, w *simulation) error {
-		undo, err := w.Reset(ctx, testbed.Link{From: "c0", To: "n0"})
-		if err != nil {
-			return err
-		}
-		time.Sleep(time.Millisecond)
-		hits, _ := undo(ctx)
-		return want("hits", hits, 0)
-	})
-}
-
 // A reset strikes a connection a moment after Reset was called. If the client sends a command
 // on an idle connection meanwhile, the reset hits this command.
 func TestAResetHitsACommandThatIsSentWhenItStrikes(t *testing.T) {
