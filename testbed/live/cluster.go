@@ -229,20 +229,13 @@ func knownTo(ctx context.Context, c *redis.Client) (map[string]member, error) {
 // reachCluster gives a client its links to all nodes, and the go-redis client that finds
 // the masters.
 func (e *env) reachCluster(c *client, id int) error {
-	known := dials{}
-	var addrs []string
-	for i, n := range e.nodes {
-		l, err := e.newLink(id, i, n)
-		if err != nil {
-			return err
-		}
-		c.links = append(c.links, l)
-		addr := e.cluster.peerProxies[n].announced()
-		addrs = append(addrs, addr)
-		known[addr] = func(ctx context.Context) (net.Conn, error) { return l.dial(ctx, id) }
+	addrs, known, err := e.reachAll(c, id, e.cluster.peerProxies, func(ctx context.Context, l *link, _ *node) (net.Conn, error) {
+		return l.dial(ctx, id)
+	})
+	if err == nil {
+		c.cluster = c.ReachCluster(testbed.ClusterOptions(addrs, e.setup.CommandTimeout), known.dial)
 	}
-	c.cluster = c.ReachCluster(testbed.ClusterOptions(addrs, e.setup.CommandTimeout), known.dial)
-	return nil
+	return err
 }
 
 // warmCluster makes a client learn the map of the slots, and connect to all nodes.

@@ -221,8 +221,8 @@ func (e *env) drain() {
 		wait(l.proxy)
 	}
 	if e.sentinels != nil {
-		for _, a := range e.sentinels.links {
-			wait(a.proxy)
+		for _, p := range e.sentinels.links {
+			wait(p)
 		}
 	}
 }

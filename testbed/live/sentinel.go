@@ -38,7 +38,7 @@ const (
 type sentinels struct {
 	all         []*node
 	peerProxies map[*node]*peerProxy // peer proxies of Sentinels and nodes
-	links       []*sentinelLink      // links from clients to Sentinels
+	links       []*proxy             // of the links from clients to Sentinels
 	shard       *shard               // all nodes; the shard's master is the primary
 	// unclaimed says that no Promote has waited for the last election. Where killing a server takes long, Sentinels
 	// may have elected another one before the caller of Kill gets to Promote.

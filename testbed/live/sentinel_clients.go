@@ -21,38 +21,48 @@ func (d dials) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return nil, fmt.Errorf("dial %s: the client has no link to it", addr)
 }
 
-// reachWatched gives a client its links to all nodes and Sentinels, and the go-redis client
-// that asks the Sentinels for the primary.
-func (e *env) reachWatched(c *client, id int) error {
-	known := dials{}
-	var nodes []string
+// reachAll gives a client its links to all nodes, and returns the addresses that the nodes announce, with the
+// function that connects to each. dial makes one connection to a node over its link.
+func (e *env) reachAll(c *client, id int, announced map[*node]*peerProxy,
+	dial func(context.Context, *link, *node) (net.Conn, error)) (addrs []string, known dials, err error) {
+	known = dials{}
 	for i, n := range e.nodes {
 		l, err := e.newLink(id, i, n)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		c.links = append(c.links, l)
-		addr := e.sentinels.peerProxies[n].announced()
-		nodes = append(nodes, addr)
-		known[addr] = func(ctx context.Context) (net.Conn, error) {
-			e.sentinels.reaching(id, n)
-			conn, err := l.dial(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			return nameplate{conn.(*gate.Conn), addr}, nil
+		addr := announced[n].announced()
+		addrs = append(addrs, addr)
+		known[addr] = func(ctx context.Context) (net.Conn, error) { return dial(ctx, l, n) }
+	}
+	return addrs, known, nil
+}
+
+// reachWatched gives a client its links to all nodes and Sentinels, and the go-redis client
+// that asks the Sentinels for the primary.
+func (e *env) reachWatched(c *client, id int) error {
+	nodes, known, err := e.reachAll(c, id, e.sentinels.peerProxies, func(ctx context.Context, l *link, n *node) (net.Conn, error) {
+		e.sentinels.reaching(id, n)
+		conn, err := l.dial(ctx, id)
+		if err != nil {
+			return nil, err
 		}
+		return nameplate{conn.(*gate.Conn), e.sentinels.peerProxies[n].announced()}, nil
+	})
+	if err != nil {
+		return err
 	}
 	var sentinels []string
 	for _, s := range e.sentinels.all {
-		link := &sentinelLink{client: id, gate: e.gate, sentinel: s}
-		var err error
-		if link.proxy, link.door, err = e.proxies.forward(clientName(id), s.name, loopback, s.addr); err != nil {
+		proxy, door, err := e.proxies.forward(clientName(id), s.name, loopback, s.addr)
+		if err != nil {
 			return err
 		}
-		e.sentinels.links = append(e.sentinels.links, link)
+		e.sentinels.links = append(e.sentinels.links, proxy)
 		addr := e.sentinels.peerProxies[s].announced()
-		sentinels, known[addr] = append(sentinels, addr), link.dial
+		sentinels = append(sentinels, addr)
+		known[addr] = func(ctx context.Context) (net.Conn, error) { return dialAside(ctx, e.gate, id, s.name, door) }
 	}
 	o := testbed.FailoverOptions(watched, sentinels, e.setup.CommandTimeout)
 	c.ReachSentinel(o, nodes, known.dial)
@@ -77,19 +87,10 @@ type nameplate struct {
 // RemoteAddr implements net.Conn.
 func (n nameplate) RemoteAddr() net.Addr { return testbed.Address(n.addr) }
 
-// sentinelLink is the link from a client to a Sentinel.
-type sentinelLink struct {
-	client   int
-	gate     *gate.Gate
-	sentinel *node
-	proxy    *proxy
-	door     *door
-}
-
-// dial makes one connection through the gate.
-func (a *sentinelLink) dial(ctx context.Context) (net.Conn, error) {
-	c, err := a.gate.DialAside(ctx, a.client, a.sentinel.name, func(ctx context.Context) (net.Conn, error) {
-		near, err := new(net.Dialer).DialContext(ctx, "tcp4", a.door.announced())
+// dialAside makes one connection of a client to a Sentinel, through the gate and the Sentinel's door.
+func dialAside(ctx context.Context, g *gate.Gate, client int, sentinel string, to *door) (net.Conn, error) {
+	c, err := g.DialAside(ctx, client, sentinel, func(ctx context.Context) (net.Conn, error) {
+		near, err := new(net.Dialer).DialContext(ctx, "tcp4", to.announced())
 		if err != nil {
 			return nil, testbed.BareError(err)
 		}
