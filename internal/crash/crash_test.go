@@ -31,6 +31,7 @@ func TestOnlyWhatATrialDoesTwiceIsAFinding(t *testing.T) {
 		"harness":    {Stderr: dumped("panic: boom", ofOurs), Exited: true},
 		"runaway":    {Killed: TooLong, Limit: time.Minute},
 		"again":      {Killed: TooLong, Limit: 10 * time.Second},
+		"endless":    {Killed: TooMuch, Limit: time.Minute},
 		"slow":       {Killed: TooSlow, Limit: time.Minute},
 		"standstill": {Killed: Standstill},
 		"lost":       {Stderr: "log\n", Cut: true, How: "exit status 2", Exited: true},
@@ -48,6 +49,7 @@ func TestOnlyWhatATrialDoesTwiceIsAFinding(t *testing.T) {
 		{"harness", "again", "", "died: panic: boom (in " + ofOurs + ", x.go:12); when it was run again: the trial did not come to an end within 10s"},
 		{"harness", "panic", "", "when it was run again: panic: boom"},
 		{"panic", "again", "", "panic: boom"},
+		{"runaway", "endless", "", "when it was run again: " + TooMuch},
 		{"slow", "slow", "", "the trial was not over"},
 		{"slow", "again", "", "when it was run again: the trial did not"},
 		{"standstill", "standstill", "", Standstill + ", and its process does nothing"},
@@ -79,16 +81,6 @@ func TestAPanicIsTheDoingOfWhoCalledTheLibrary(t *testing.T) {
 		if b, err := d.Breakdown(); (err != nil) != ours || (b == nil) != ours {
 			t.Errorf("called by %s: got %v, %v; ours: %t", caller, b, err, ours)
 		}
-	}
-}
-
-func TestATrialThatDidNotEndTwiceIsARunaway(t *testing.T) {
-	runaway := &Death{Killed: TooLong, Limit: time.Minute}
-	if b, err := Agreed(runaway, runaway); err != nil || b.Kind != history.FRunaway {
-		t.Errorf("twice without an end: got %v, %v; want a runaway", b, err)
-	}
-	if b, err := Agreed(runaway, &Death{Killed: TooMuch, Limit: time.Minute}); err == nil {
-		t.Errorf("still going on the second time: got %v, want no finding", b)
 	}
 }
 

@@ -37,20 +37,16 @@ func TestTheLabKeepsWhatTestbedsPromise(t *testing.T) {
 	testbedtest.RunShared(t, func(testing.TB) testbed.Testbed { return l })
 }
 
-// TestTheLabStandsAgainAfterARun checks that key changes are recorded during a run, and that
-// the lab's servers answer after it.
+// TestTheLabStandsAgainAfterARun checks that the lab's servers answer after a run.
 func TestTheLabStandsAgainAfterARun(t *testing.T) {
 	l := openTestLab(t)
-	var changes []string
 	err := l.Run(t.Context(), testbed.Setup{
 		Topology: testbed.Single, Clients: 1, CommandTimeout: time.Minute, Clock: l.Clock(), Commands: func(history.Command) {},
-		Keys:   func(c history.KeyChange) { changes = append(changes, string(c.By)) },
-		Unseen: func(node string, err error) { t.Errorf("%s: %v", node, err) },
 	}, func(ctx context.Context, e testbed.Env) error {
 		return e.Client(0).Locks().Nodes[0].Set(ctx, "k", "v", 0).Err()
 	})
-	if err != nil || len(changes) != 1 || changes[0] != string(history.ByCommand) {
-		t.Fatalf("changes %q, %v", changes, err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := l.lab.restore(); err != nil {
 		t.Fatal(err)
