@@ -17,8 +17,8 @@ import (
 	"github.com/lockstorm/lockstorm/internal/child"
 )
 
-// ErrPortTaken is wrapped by Start's error if another program uses Options.Port.
-var ErrPortTaken = errors.New("port is taken")
+// errPortTaken is the error of a server whose port another program has.
+var errPortTaken = errors.New("port is taken")
 
 // Options are the options of a server. The zero value is a volatile server on a free port in a
 // directory of its own.
@@ -30,8 +30,6 @@ type Options struct {
 	Log string
 	// Args follow the arguments that Start gives, and so override them.
 	Args []string
-	// Port is the port on the loopback interface; 0 = a free port.
-	Port int
 	// Env are additional environment variables of the server, as "name=value".
 	Env []string
 	// Source is the IPv4 address from which the server connects to other servers; "" = the
@@ -86,16 +84,13 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 }
 
 func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, error) {
-	if o.Port != 0 {
-		return start(ctx, path, dir, o.Port, o)
-	}
 	for try := 1; ; try++ {
 		port, err := FreePort()
 		if err != nil {
 			return nil, fmt.Errorf("redis-server: %w", err)
 		}
 		s, err := start(ctx, path, dir, port, o)
-		if err == nil || !errors.Is(err, ErrPortTaken) || try == attempts {
+		if err == nil || !errors.Is(err, errPortTaken) || try == attempts {
 			return s, err
 		}
 	}
@@ -103,8 +98,8 @@ func startOnPort(ctx context.Context, path, dir string, o Options) (*Server, err
 
 // firstPort and ports are the start and the size of the range from which FreePort takes ports in
 // turn. The range is below the one that systems use for outgoing connections and for listeners
-// without a chosen port. So other programs hardly ever take a killed server's port before the
-// server is back. So is the range of the cluster buses.
+// without a chosen port, so that other programs hardly ever take a port before its server has it, or while a killed
+// container keeps it. So is the range of the cluster buses.
 const firstPort, ports = 10_000, 10_000
 
 // BusOffset is the difference between the port of a server's cluster bus and its port for clients.
@@ -164,7 +159,7 @@ func start(ctx context.Context, path, dir string, port int, o Options) (*Server,
 			return nil, err
 		}
 		if log.saw("Address already in use") {
-			return nil, fmt.Errorf("redis-server on port %d: %w", port, ErrPortTaken)
+			return nil, fmt.Errorf("redis-server on port %d: %w", port, errPortTaken)
 		}
 		return nil, fmt.Errorf("redis-server did not start: %w", s.Err())
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -109,7 +110,7 @@ func TestFailedStartSaysWhyInOneLine(t *testing.T) {
 		path    string
 		want    string
 	}{
-		"port taken":          {options: Options{Port: taken.Port()}, want: "port is taken"},
+		"port taken":          {options: Options{Args: []string{"--port", strconv.Itoa(taken.Port())}}, want: "port is taken"},
 		"log is a directory":  {options: Options{Log: t.TempDir()}, want: "is a directory"},
 		"directory is a file": {options: Options{Dir: old}, want: "not a directory"},
 		"bad argument":        {options: Options{Args: []string{"--no-such-option", "1"}}, want: "Bad directive"},

@@ -54,10 +54,6 @@ func (place) Listen() (ip, host string) { return "127.0.0.1", "127.0.0.1" }
 func (place) Close() error { return nil }
 
 func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, error) {
-	port, source := 0, newSource()
-	if before, ok := o.Before.(*redisserver.Server); ok {
-		port, source = before.Port(), before.Peer()
-	}
 	var env []string
 	if o.Clock != "" {
 		shim, err := clockshim.Find()
@@ -67,7 +63,7 @@ func (place) Start(ctx context.Context, o live.ServerOptions) (live.Server, erro
 		env = clockshim.Environment(shim, o.Clock)
 	}
 	s, err := redisserver.Start(ctx, redisserver.Options{
-		Dir: o.Dir, Log: o.Log, Port: port, Source: source, Sentinel: o.Sentinel, Args: o.Args, Env: env,
+		Dir: o.Dir, Log: o.Log, Source: newSource(), Sentinel: o.Sentinel, Args: o.Args, Env: env,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", o.Name, err)
