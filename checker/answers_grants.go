@@ -107,7 +107,7 @@ func (rp *denials) stoodWhenDenied(g *keyspace.Grant, p *history.Pair) bool {
 // acquire's first command on that node until the acquire was answered.
 func (rp *denials) contested(g *keyspace.Grant, p *history.Pair) bool {
 	from := g.At.Lo
-	for _, pos := range rp.sentBy(p.Invoke.Index) {
+	for _, pos := range rp.SentBy(p.Invoke.Index) {
 		if rp.Commands[pos].Node == g.Node && rp.Commands[pos].Exec > 0 {
 			from = min(from, rp.Ran(pos).Lo)
 		}
@@ -130,7 +130,7 @@ func (rp *denials) contested(g *keyspace.Grant, p *history.Pair) bool {
 // acquire's grants on the grant's node, but heard the reply to a repetition of that command.
 func (rp *denials) refusedAgain(g *keyspace.Grant, p *history.Pair) bool {
 	return slices.ContainsFunc(rp.Of(g.Op), func(o *keyspace.Grant) bool {
-		return o.Node == g.Node && !rp.heard(o.Cmd, p) && slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
+		return o.Node == g.Node && !rp.heard(o.Cmd, p) && slices.ContainsFunc(rp.SentBy(g.Op), func(pos int) bool {
 			return pos != o.Cmd && rp.Commands[pos].Sent >= rp.Commands[o.Cmd].Sent && repeats(rp.Commands[pos], rp.Commands[o.Cmd]) && rp.heard(pos, p)
 		})
 	})

@@ -47,7 +47,10 @@ func Holds(e history.Evidence) ([]Hold, error) {
 	return c.Holds(), c.Sound()
 }
 
-func (rp *trial) sentBy(op int) []int { return rp.byOp[op] }
+// unanswered reports whether a command of the operation got no reply.
+func (rp *trial) unanswered(op int) bool {
+	return slices.ContainsFunc(rp.SentBy(op), func(pos int) bool { return rp.Commands[pos].Replied == 0 })
+}
 
 // blind returns the reason why the keys that commands reached are unknown; the zero Fact
 // if they are known.

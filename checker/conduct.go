@@ -154,7 +154,7 @@ func (rp *trial) heard(pos int, p *history.Pair) bool {
 	if c.Op != p.Invoke.Index || !c.Ran() || c.Replied == 0 || c.Replied > p.Complete.Time || c.Reply == "" || c.Failed() {
 		return false
 	}
-	return !slices.ContainsFunc(rp.sentBy(c.Op), func(other int) bool {
+	return !slices.ContainsFunc(rp.SentBy(c.Op), func(other int) bool {
 		o := rp.Commands[other]
 		return other != pos && c.Sent < o.Sent && o.Sent < c.Replied && repeats(o, c)
 	})

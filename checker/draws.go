@@ -34,7 +34,7 @@ func draws(ctx context.Context, f *Case) Verdict {
 // repeated returns a finding for each critical section that repeated writes of earlier sections.
 // Each repeated write is paired with the latest earlier write of the same values. The touches are
 // those of one lock, in order of Seq.
-func repeated(all []evidence.Touch, pairs evidence.Pairing) (findings []Finding) {
+func repeated(all []evidence.Touch, pairs history.Pairing) (findings []Finding) {
 	earlier := map[string][]int{} // places in all, by the values written
 	found := map[*evidence.Section]*Finding{}
 	var order []*evidence.Section
@@ -86,7 +86,7 @@ func doneBefore(all []evidence.Touch, writes []int, granted time.Duration) (plac
 // meddledWith reports whether, after the first touch, a client wrote without the lock, or in a
 // critical section that overlapped the section of the first touch. Such a write may have wiped out
 // the note that the first job was done.
-func meddledWith(touches []evidence.Touch, pairs evidence.Pairing) bool {
+func meddledWith(touches []evidence.Touch, pairs history.Pairing) bool {
 	first := touches[0].Section
 	return slices.ContainsFunc(touches[1:], func(t evidence.Touch) bool {
 		if t.Op.F != history.FWrite || t.Section == first {

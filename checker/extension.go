@@ -66,7 +66,7 @@ func (t *tenure) certain() bool {
 	return !t.unsure[""] && !t.unsure[t.token] && (t.token != "" || len(t.unsure) == 0)
 }
 
-func extensionsOf(pairs evidence.Pairing, modes bool) extensions {
+func extensionsOf(pairs history.Pairing, modes bool) extensions {
 	x := extensions{modes: modes, grants: map[string][]history.Pair{}}
 	tenures := map[evidence.Owner]*tenure{}
 	for i, op := range pairs.Ops {

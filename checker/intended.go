@@ -73,7 +73,7 @@ func (rp *places) lastByRelease(g *keyspace.Grant, at time.Duration) (last int, 
 		return -1, false
 	}
 	last = -1
-	for _, pos := range rp.sentBy(release) {
+	for _, pos := range rp.SentBy(release) {
 		if rp.Commands[pos].Node != g.Node || rp.Ran(pos).Lo > at {
 			continue
 		}

@@ -72,10 +72,13 @@ func (rp *endings) anyStillborn(f Finding) bool {
 
 // lastOf returns the place of the operation's last command that ran; -1 if none ran.
 func (rp *trial) lastOf(op int) int {
-	if last, ran := rp.lastRan[op]; ran {
-		return last
+	last := -1
+	for _, pos := range rp.SentBy(op) {
+		if rp.Commands[pos].Exec > 0 && (last < 0 || rp.Ran(last).Lo <= rp.Ran(pos).Lo) {
+			last = pos
+		}
 	}
-	return -1
+	return last
 }
 
 // acquireIn returns the client's latest acquire that the finding is about; -1 if there is

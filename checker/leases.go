@@ -67,7 +67,7 @@ func (rp *endings) lookedAt(pos int, key string) (value string, cmd int, ok bool
 	if rp.Commands[pos].Op < 0 {
 		return "", -1, false
 	}
-	for _, i := range slices.Backward(rp.sentBy(rp.Commands[pos].Op)) {
+	for _, i := range slices.Backward(rp.SentBy(rp.Commands[pos].Op)) {
 		c := rp.Commands[i]
 		if i > pos || c.Node != rp.Commands[pos].Node || len(c.Args) < 2 || string(c.Args[1]) != key {
 			continue

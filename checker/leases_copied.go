@@ -98,7 +98,7 @@ func (rp *endings) lostInPart(g *keyspace.Grant) bool {
 // askedAfter reports whether the grant's acquire sent a command to the grant's node after
 // that time.
 func (rp *trial) askedAfter(g *keyspace.Grant, at time.Duration) bool {
-	return slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
+	return slices.ContainsFunc(rp.SentBy(g.Op), func(pos int) bool {
 		return rp.Commands[pos].Node == g.Node && rp.Commands[pos].Sent > at
 	})
 }

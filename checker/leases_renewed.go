@@ -31,9 +31,10 @@ type renewals struct {
 
 func renewalsOf(p *places) *renewals {
 	rp := &renewals{places: p, byLease: map[renewedLease][]int{}, named: map[int]int{}}
-	rp.renewing = rp.findRenewals()
-	rp.assign()
-	rp.first, rp.next = rp.pace()
+	if rp.renewing = rp.findRenewals(); len(rp.renewing) > 0 {
+		rp.assign()
+		rp.first, rp.next = rp.pace()
+	}
 	return rp
 }
 

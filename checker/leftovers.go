@@ -163,7 +163,7 @@ func (rp *blockages) leftAtAnyPace(l *keyspace.Grant) bool {
 	case p.Complete == nil:
 		_, crashed := rp.Crashes[l.Client]
 		return crashed
-	case p.Complete.Type != history.OK || rp.unanswered[l.Op]:
+	case p.Complete.Type != history.OK || rp.unanswered(l.Op):
 		return false
 	}
 	h := rp.hold(l)
@@ -175,7 +175,7 @@ func (rp *blockages) leftAtAnyPace(l *keyspace.Grant) bool {
 func (rp *trial) gaveUp(client int, lock string) bool {
 	return slices.ContainsFunc(rp.Pairing.All, func(p history.Pair) bool {
 		return p.Invoke.Process != history.Nemesis && p.Invoke.Client == client && p.Invoke.Lock == lock &&
-			p.Complete != nil && (p.Complete.Type == history.Info || rp.unanswered[p.Invoke.Index])
+			p.Complete != nil && (p.Complete.Type == history.Info || rp.unanswered(p.Invoke.Index))
 	})
 }
 

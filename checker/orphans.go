@@ -121,7 +121,7 @@ type blocker struct {
 // was let in, or if anything other than orphans kept it out.
 func (rp *orphanage) keptOutBy(op int, met []keyspace.Contact) []blocker {
 	p := rp.Operation(op)
-	if p.Done() == history.Info && rp.unanswered[op] {
+	if p.Done() == history.Info && rp.unanswered(op) {
 		return nil // the attempt may have failed because of a missing reply
 	}
 	var blockers []blocker

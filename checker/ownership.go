@@ -64,7 +64,7 @@ func (rp *endings) groundless(traceless bool) account.Fact {
 
 // changedSomething reports whether a command of that operation changed any key.
 func (rp *trial) changedSomething(op int) bool {
-	return slices.ContainsFunc(rp.sentBy(op), func(pos int) bool { return len(rp.Effects[pos]) > 0 })
+	return slices.ContainsFunc(rp.SentBy(op), func(pos int) bool { return len(rp.Effects[pos]) > 0 })
 }
 
 // unseenGrant finds a hold whose grant was not observed (see groundless), or was observed without

@@ -122,7 +122,7 @@ func (n nesting) certain(h Hold, but func(history.Pair) bool) time.Duration {
 		if r.Invoke.Time >= granted {
 			return min(until, r.Invoke.Time)
 		}
-		if r.Done() == history.Info || n.unanswered[r.Invoke.Index] || r.Complete.Time >= granted {
+		if r.Done() == history.Info || n.unanswered(r.Invoke.Index) || r.Complete.Time >= granted {
 			return 0
 		}
 	}

@@ -188,7 +188,7 @@ func (rp *places) takings() []*taking {
 			continue
 		}
 		for _, i := range effects {
-			k := rp.Evidence.Keys[i]
+			k := &rp.Evidence.Keys[i]
 			here := visit{c.Op, string(k.Key)}
 			t := at[here]
 			if t == nil {
@@ -196,7 +196,7 @@ func (rp *places) takings() []*taking {
 				at[here] = t
 				all = append(all, t)
 			}
-			switch what, took := movedOut(k); {
+			switch what, took := movedOut(&rp.Differences[i]); {
 			case took:
 				t.what, t.took, t.cmd = append(t.what, what...), true, pos
 			case !k.Before.SameValue(k.After):
@@ -210,8 +210,7 @@ func (rp *places) takings() []*taking {
 // movedOut returns the elements that the change took out of its key. took is false if the
 // change also added or altered elements. A lowered number is no element: the shares of a
 // count can be told apart.
-func movedOut(k history.KeyChange) (what []string, took bool) {
-	d := keyspace.Compare(k.Before, k.After)
+func movedOut(d *keyspace.Difference) (what []string, took bool) {
 	if len(d.Changed)+len(d.Added) > 0 {
 		return nil, false
 	}

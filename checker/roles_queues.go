@@ -32,7 +32,7 @@ func (rp *places) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	if s.Kind != keyspace.Removal || rp.Claims.Permits > 1 || h == nil || s.At.Hi >= h.From {
 		return false
 	}
-	asked := slices.ContainsFunc(rp.sentBy(g.Op), func(pos int) bool {
+	asked := slices.ContainsFunc(rp.SentBy(g.Op), func(pos int) bool {
 		return rp.Commands[pos].Node == g.Node && rp.Commands[pos].Sent > s.At.Hi
 	})
 	if !asked {

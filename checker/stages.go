@@ -35,28 +35,16 @@ type endings struct{ *renewals }
 // trial is a replayed trial with answers to questions about single operations, commands and grants.
 type trial struct {
 	*evidence.Replay
-	unanswered map[int]bool              // the operations with a command that got no reply
-	byOp       map[int][]int             // places of commands in the log, by operation; -1 for none
-	lastRan    map[int]int               // by operation: the place of its last command that ran
-	made       map[int][]*keyspace.Grant // the grants that a command made, by the command's place
-	latest     []time.Duration           // by place in Holds: the greatest To of this and earlier holds
-	broke      bool                      // the code under test ended the trial
-	units      int                       // see countUnits
+	made   [][]*keyspace.Grant // by place of a command: the grants that it made
+	latest []time.Duration     // by place in Holds: the greatest To of this and earlier holds
+	broke  bool                // the code under test ended the trial
+	units  int                 // see countUnits
 }
 
 func trialOf(r *evidence.Replay) *trial {
-	rp := &trial{Replay: r, unanswered: map[int]bool{}, byOp: map[int][]int{}, lastRan: map[int]int{}, made: map[int][]*keyspace.Grant{}}
-	for pos, c := range rp.Commands {
-		rp.byOp[c.Op] = append(rp.byOp[c.Op], pos)
-		if c.Replied == 0 {
-			rp.unanswered[c.Op] = true
-		}
-		if last, known := rp.lastRan[c.Op]; c.Exec > 0 && (!known || rp.Ran(last).Lo <= rp.Ran(pos).Lo) {
-			rp.lastRan[c.Op] = pos
-		}
-	}
+	rp := &trial{Replay: r, made: make([][]*keyspace.Grant, len(r.Commands))}
 	for _, g := range rp.Grants {
-		if !g.Copied {
+		if g.Cmd >= 0 && !g.Copied {
 			rp.made[g.Cmd] = append(rp.made[g.Cmd], g)
 		}
 	}
@@ -73,7 +61,7 @@ func trialOf(r *evidence.Replay) *trial {
 // ages knows what the age of a grant depends on.
 type ages struct {
 	*trial
-	timesAsked map[asker][]int                   // places of the commands that asked a node for the time, in order
+	timesAsked map[asker][]int                   // places of the commands that asked a node for the time, in order; empty if no clock of a node was set
 	keyWrites  map[keyWriter][]*keyWrite         // the changes of each key by each client, in order
 	copies     map[*keyspace.Grant]time.Duration // by copy: see copiedAsOf
 }
@@ -81,7 +69,7 @@ type ages struct {
 func agesOf(t *trial) *ages {
 	rp := &ages{trial: t, timesAsked: map[asker][]int{}, copies: map[*keyspace.Grant]time.Duration{}}
 	for pos, c := range rp.Commands {
-		if c.Ran() && keyspace.AsksTime(rp.Commands[pos:pos+1]) {
+		if len(rp.NodeClocks) > 0 && c.Ran() && keyspace.AsksTime(rp.Commands[pos:pos+1]) {
 			by := asker{c.Client, c.Op, c.Node}
 			rp.timesAsked[by] = append(rp.timesAsked[by], pos)
 		}

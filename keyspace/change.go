@@ -56,17 +56,6 @@ func (d Difference) put() (all []Spot) {
 	return append(all, d.Added...)
 }
 
-// difference returns the effect of one change on the places of its key. It caches results.
-func (r *reader) difference(change int) Difference {
-	d, known := r.differences[change]
-	if !known {
-		c := r.Evidence.Keys[change]
-		d = Compare(c.Before, c.After)
-		r.differences[change] = d
-	}
-	return d
-}
-
 // Compare returns the effects on the places of a key that had and then has this content; nil means that there
 // is no key.
 func Compare(before, after *history.KeyContent) (d Difference) {
@@ -78,9 +67,9 @@ func Compare(before, after *history.KeyContent) (d Difference) {
 		d.Added = is
 		return d
 	}
-	earlier, later := values(was), values(is)
+	earlier, later := finder(was), finder(is)
 	for _, s := range is {
-		switch old, there := earlier[s.Name]; {
+		switch old, there := earlier(s.Name); {
 		case !there:
 			d.Added = append(d.Added, s)
 		case old != s.Value:
@@ -88,19 +77,33 @@ func Compare(before, after *history.KeyContent) (d Difference) {
 		}
 	}
 	for _, s := range was {
-		if _, stays := later[s.Name]; !stays {
+		if _, stays := later(s.Name); !stays {
 			d.Removed = append(d.Removed, s.Name)
 		}
 	}
 	return d
 }
 
-func values(all []Spot) map[string]string {
-	values := make(map[string]string, len(all))
-	for _, s := range all {
-		values[s.Name] = s.Value
+// finder returns a function that finds the value in a place; false if there is no such place.
+func finder(all []Spot) func(name string) (value string, there bool) {
+	if len(all) > 8 {
+		values := make(map[string]string, len(all))
+		for _, s := range all {
+			values[s.Name] = s.Value
+		}
+		return func(name string) (string, bool) {
+			value, there := values[name]
+			return value, there
+		}
 	}
-	return values
+	return func(name string) (string, bool) {
+		for _, s := range all {
+			if s.Name == name {
+				return s.Value, true
+			}
+		}
+		return "", false
+	}
 }
 
 // actor is the origin of a change: a client's command, or a Stranger, who is no client of the
@@ -122,7 +125,7 @@ func (r *reader) take(n *node, change, pos int) {
 	if c.By == history.ByExpiry && k.content != nil {
 		s.At = earlier(k.due(), s.At)
 	}
-	r.change(n, k, c, pos)
+	r.change(n, k, change, pos)
 	s.Heir, s.Seq = k.latest(), r.tick()
 	r.Steps = append(r.Steps, s)
 }
@@ -130,16 +133,20 @@ func (r *reader) take(n *node, change, pos int) {
 // latest returns the last grant that the key carries; nil if it carries none. It returns a
 // refused share only if all grants are refused shares.
 func (k *keyState) latest() (last *Grant) {
-	for _, g := range k.carried() {
-		if last == nil || last.Refused || !g.Refused {
-			last = g
+	for _, p := range k.places {
+		for _, g := range p.current {
+			if last == nil || last.Refused && !g.Refused || last.Refused == g.Refused && last.Seq < g.Seq {
+				last = g
+			}
 		}
 	}
 	return last
 }
 
-// change applies a change to the key's grants. What the change does depends on its cause, c.By.
-func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
+// change applies a change, given by its position in Evidence.Keys, to the key's grants. What the change does
+// depends on its cause, c.By.
+func (r *reader) change(n *node, k *keyState, change, pos int) {
+	c := r.Evidence.Keys[change]
 	at := When{Clip(c.From), max(Clip(c.From), Clip(c.To))}
 	if !k.content.SameValue(c.Before) { // the observer missed an earlier change
 		r.unexplained(n, k, c, at)
@@ -148,9 +155,9 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 	switch {
 	case c.By == history.ByCommand && pos >= 0:
 		by.client, by.op = r.Commands[pos].Client, r.Commands[pos].Op
-		r.changedBy(n, k, c, by)
+		r.changedBy(n, k, change, by)
 	case c.By == history.ByCommand, c.By == history.ByStranger:
-		r.changedBy(n, k, c, by)
+		r.changedBy(n, k, change, by)
 	case c.By == history.ByExpiry && c.After == nil:
 		r.empty(k, End{How: Expired, Cmd: -1, Event: -1, At: earlier(k.due(), at)})
 	case c.By == history.ByClock && c.Before.SameValue(c.After):
@@ -160,10 +167,10 @@ func (r *reader) change(n *node, k *keyState, c history.KeyChange, pos int) {
 		c.By = history.ByUnknown
 		r.unexplained(n, k, c, at)
 	default:
-		r.moved(n, k, c, at)
+		r.moved(n, k, change, at)
 	}
 	if k.content = c.After; c.After == nil {
-		*k = keyState{places: map[string]*placeState{}}
+		k.clear()
 	}
 }
 
@@ -173,8 +180,8 @@ func earlier(due, seen When) When { return When{min(due.Lo, seen.Lo), min(due.Hi
 
 // changedBy applies a change that a command or a stranger made: grants of removed places end,
 // changed and new places get grants.
-func (r *reader) changedBy(n *node, k *keyState, c history.KeyChange, by actor) {
-	d := Compare(c.Before, c.After)
+func (r *reader) changedBy(n *node, k *keyState, change int, by actor) {
+	c, d := r.Evidence.Keys[change], r.Differences[change]
 	name := string(c.Key)
 	r.setTerm(n, k, c, by)
 	end := End{How: Deleted, Cmd: by.pos, Event: -1, At: by.at}
@@ -308,9 +315,8 @@ func (r *reader) grantTo(n *node, k *keyState, key string, s Spot, by actor) *Gr
 	g.terms.add(term)
 	k.join(g)
 	g.hold(s.Value)
-	if p, ok := r.pairs[by.op]; ok && by.op >= 0 {
-		g.Lock, g.Mode = p.Invoke.Lock, p.Invoke.Mode
-	}
+	asked := r.pair(by.op).Invoke
+	g.Lock, g.Mode = asked.Lock, asked.Mode
 	r.enter(g)
 	return g
 }
@@ -333,7 +339,7 @@ func (r *reader) enter(g *Grant) {
 // empty ends all grants of the key; the key is absent from now on.
 func (r *reader) empty(k *keyState, e End) {
 	r.finish(k.everything(), e)
-	*k = keyState{places: map[string]*placeState{}}
+	k.clear()
 }
 
 // drop ends all grants of these places.
@@ -373,7 +379,7 @@ func (r *reader) unexplained(n *node, k *keyState, c history.KeyChange, at When)
 	end := End{How: Unclear, Cmd: -1, Event: -1, At: at}
 	r.drop(k, d.Removed, end)
 	if after == nil {
-		*k = keyState{places: map[string]*placeState{}}
+		k.clear()
 		return
 	}
 	by := actor{pos: -1, client: Stranger, op: -1, at: at}

@@ -66,7 +66,7 @@ func (r *reader) reach() {
 func (r *reader) userOf(pos int) (user, bool) {
 	c := r.Commands[pos]
 	sha, ok := c.Script()
-	return user{sha, r.invoked(c.Op).Lock}, ok
+	return user{sha, r.pair(c.Op).Invoke.Lock}, ok
 }
 
 // Reaches reports whether the command at position pos of the log names the key, or runs a

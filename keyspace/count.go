@@ -39,9 +39,8 @@ func (r *reader) findSet() {
 			continue
 		}
 		for _, i := range effects {
-			c := r.Evidence.Keys[i]
-			d := r.difference(i)
-			for _, s := range d.put() {
+			c := &r.Evidence.Keys[i]
+			for _, s := range r.Differences[i].put() {
 				at := KeyPlace{string(c.Key), s.Name}
 				if _, err := strconv.ParseInt(s.Value, 10, 64); err != nil {
 					continue
@@ -117,7 +116,7 @@ func (r *reader) count(n *node, k *keyState, key string, s Spot, p *placeState, 
 // latest granted one and the latest refused one.
 func (r *reader) share(p *placeState, g *Grant, down bool) {
 	g.counted = true
-	if done := r.pairs[g.Op]; r.acquires(g.Op) && done.Done() == history.Fail {
+	if done := r.pair(g.Op); r.acquires(g.Op) && done.Done() == history.Fail {
 		g.Refused = true
 	}
 	if down {

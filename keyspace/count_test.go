@@ -215,9 +215,10 @@ func TestAKeyIsNotOfWhoWasRefused(t *testing.T) {
 func TestWhoTakesAShare(t *testing.T) {
 	const acquire, release = 0, 1
 	up, down := KeyPlace{Key: "up"}, KeyPlace{Key: "down"}
-	r := &reader{down: map[KeyPlace]bool{down: true}, pairs: map[int]history.Pair{
-		acquire: {Invoke: &history.Op{F: history.FAcquire}}, release: {Invoke: &history.Op{F: history.FRelease}},
-	}}
+	pairing, _ := history.Paired([]history.Op{
+		{Index: acquire, Type: history.Invoke, F: history.FAcquire}, {Index: release, Process: 1, Type: history.Invoke, F: history.FRelease},
+	})
+	r := &reader{Keys: &Keys{pairing: pairing}, down: map[KeyPlace]bool{down: true}}
 	for _, c := range []struct {
 		name     string
 		at       KeyPlace

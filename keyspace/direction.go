@@ -78,7 +78,7 @@ type countStep struct {
 // counts returns the steps by which one change of a key raised or lowered numbers. by is the
 // command that made the change. A number in a place that was empty is a step from zero.
 func (r *reader) counts(change int, by actor) (all []countStep) {
-	c, d := r.Evidence.Keys[change], r.difference(change)
+	c, d := &r.Evidence.Keys[change], &r.Differences[change]
 	pure := counters[r.name(by.pos)]
 	for _, s := range d.Changed {
 		if step, counts := r.counted(KeyPlace{string(c.Key), s.Name}, s.Was, s.Value, by); counts {
@@ -99,12 +99,7 @@ func (r *reader) name(pos int) string {
 	if len(args) == 0 {
 		return ""
 	}
-	name, known := r.names[args[0]]
-	if !known {
-		name = strings.ToUpper(string(args[0]))
-		r.names[args[0]] = name
-	}
-	return name
+	return strings.ToUpper(string(args[0]))
 }
 
 func (r *reader) mayCount(pos int) bool {
@@ -112,14 +107,14 @@ func (r *reader) mayCount(pos int) bool {
 	return counters[name] || scripted[name]
 }
 
-func (r *reader) acquires(op int) bool { return op >= 0 && r.invoked(op).F == history.FAcquire }
+func (r *reader) acquires(op int) bool { return op >= 0 && r.pair(op).Invoke.F == history.FAcquire }
 
-// invoked returns the invocation of a client's operation; an empty entry if there is none.
-func (r *reader) invoked(op int) *history.Op {
-	if p, ok := r.pairs[op]; ok {
-		return p.Invoke
+// pair returns a client's operation by the index of its invocation; one with an empty entry if there is none.
+func (r *reader) pair(op int) history.Pair {
+	if p := r.pairing.Operation(op); p != nil {
+		return *p
 	}
-	return &history.Op{}
+	return history.Pair{Invoke: &history.Op{}}
 }
 
 // takes reports whether a command takes a share of the count rather than returns one. The parameters step
@@ -141,7 +136,7 @@ func (r *reader) takes(at KeyPlace, step, is int64, by actor) bool {
 func (r *reader) setUp(p *placeState, g *Grant) {
 	var shares []*Grant
 	for _, old := range p.current {
-		if done := r.pairs[old.Op]; old.counted || old.Op != g.Op && r.acquires(old.Op) && done.Done() == history.OK {
+		if done := r.pair(old.Op); old.counted || old.Op != g.Op && r.acquires(old.Op) && done.Done() == history.OK {
 			shares = append(shares, old)
 			continue
 		}

@@ -47,10 +47,10 @@ func (r *reader) heir(by actor, s Spot) (heir actor, lock string, handed bool) {
 	if n == nil || n.several || n.client == by.client {
 		return by, "", false
 	}
-	sender, known := r.pairs[by.op]
+	sender := r.pairing.Operation(by.op)
 	for _, x := range slices.Backward(n.uses) {
-		p := r.pairs[x.op]
-		if x.at > by.at.Lo || known && p.Invoke.Lock != sender.Invoke.Lock {
+		p := r.pair(x.op)
+		if x.at > by.at.Lo || sender != nil && p.Invoke.Lock != sender.Invoke.Lock {
 			continue
 		}
 		heir = actor{pos: by.pos, client: n.client, op: x.op, at: by.at}

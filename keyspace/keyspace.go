@@ -185,9 +185,11 @@ type Keys struct {
 	Contacts    []Contact
 	Steps       []Step
 	SplitBrains []*SplitBrain
-	// Effects maps the position of a command in the log to the changes that the command made, as
+	// Effects has, by position of a command in the log, the changes that the command made, as
 	// positions in Evidence.Keys.
-	Effects map[int][]int
+	Effects [][]int
+	// Differences has the effect of each change on the places of its key, by position in Evidence.Keys.
+	Differences []Difference
 	// Unseen tells, by node, when and why the node's keys became unobservable. It lists only such nodes.
 	Unseen map[string]Blindness
 	// Refused has the acquires that succeeded although Redis had refused their last command, with that
@@ -198,7 +200,9 @@ type Keys struct {
 
 	byOp     map[int][]*Grant    // by index of the invocation; see Of
 	holders  map[string][]string // by lock; see Holding
-	ran      []When              // by position in the log; see Ran
+	pairing  history.Pairing
+	sent     [][]int // by place in pairing.Ops; see SentBy
+	ran      []When  // by position in the log; see Ran
 	watched  bool
 	commands []history.Command
 	unnamed  map[int][]string // by position in the log: keys whose names the command's script built
@@ -213,6 +217,15 @@ type Blindness struct {
 // Of returns the grants that the commands of one operation made, including copies. op is the index
 // of the operation's invocation.
 func (k *Keys) Of(op int) []*Grant { return k.byOp[op] }
+
+// SentBy returns the positions in the log of the commands that one operation sent. op is the index of the
+// operation's invocation.
+func (k *Keys) SentBy(op int) []int {
+	if at := k.pairing.Place(op); at >= 0 {
+		return k.sent[at]
+	}
+	return nil
+}
 
 // Holding returns the keys that ever carried a grant of the lock, in order of appearance.
 func (k *Keys) Holding(lock string) []string { return k.holders[lock] }

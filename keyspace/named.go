@@ -29,7 +29,7 @@ func (r *reader) stillNames(p *placeState, at KeyPlace, value string, by actor) 
 			return false
 		}
 	}
-	asked := r.pairs[by.op]
+	asked := r.pair(by.op)
 	switch asked.Done() {
 	case history.Fail:
 		return true
@@ -43,7 +43,7 @@ func (r *reader) stillNames(p *placeState, at KeyPlace, value string, by actor) 
 // tokensIn returns the words of the value by which a client's operation is known: the token of the lease
 // that it asked for or, if the lock tells no token, the words that are the client's own.
 func (r *reader) tokensIn(value string, op, client int) (tokens []string) {
-	if r.acquires(op) && r.pairs[op].Lease().Token != "" {
+	if r.acquires(op) && r.pair(op).Lease().Token != "" {
 		if token := r.tokenOf(op); token != "" && names(value, token) {
 			return []string{token}
 		}
@@ -98,7 +98,7 @@ func (r *reader) wordSenders() map[string]int {
 func (r *reader) tokenOf(op int) string {
 	if r.tokens == nil {
 		r.tokens = map[string]int{}
-		for _, p := range r.pairs {
+		for _, p := range r.pairing.All {
 			if token := p.Lease().Token; p.Invoke.F == history.FAcquire && token != "" {
 				if client, used := r.tokens[token]; used && client != p.Invoke.Client {
 					r.tokens[token] = Stranger
@@ -111,7 +111,7 @@ func (r *reader) tokenOf(op int) string {
 	if !r.acquires(op) {
 		return ""
 	}
-	token := r.pairs[op].Lease().Token
+	token := r.pair(op).Lease().Token
 	if _, err := strconv.ParseFloat(token, 64); err == nil || r.tokens[token] == Stranger {
 		return ""
 	}

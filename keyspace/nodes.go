@@ -43,12 +43,14 @@ func (r *reader) goBlind(op history.Op) {
 
 // moved applies a change that no command made: the node lost values, or got older values or
 // another node's values.
-func (r *reader) moved(n *node, k *keyState, c history.KeyChange, at When) {
-	d := Compare(c.Before, c.After)
+func (r *reader) moved(n *node, k *keyState, change int, at When) {
+	c := r.Evidence.Keys[change]
+	d := r.Differences[change]
 	lost := End{How: Lost, Cmd: -1, Event: r.eventOf(c), At: at}
 	if c.By == history.ByMigration && c.After == nil {
 		kept := *k
 		r.moving[string(c.Key)] = &kept
+		k.places = map[string]*placeState{}
 		return
 	}
 	if from := r.moving[string(c.Key)]; c.By == history.ByMigration && from != nil && from.content.SameValue(c.After) {

@@ -19,21 +19,27 @@ func Clip(d time.Duration) time.Duration { return min(max(d, 0), Lifetime) }
 // function of the evidence, in O(n log n). The operations must form a possible history,
 // and each operation on a read-write lock must have its mode.
 func Read(e history.Evidence) *Keys {
-	e = Attribute(e)
+	pairing, _ := history.Paired(e.Ops) // the caller has checked the history
+	return ReadPaired(Attribute(e), pairing)
+}
+
+// ReadPaired is Read for evidence that Attribute returned, with its operations.
+func ReadPaired(e history.Evidence, pairing history.Pairing) *Keys {
 	r := &reader{
 		Keys: &Keys{
-			Effects: map[int][]int{}, Unseen: map[string]Blindness{}, Refused: map[int]int{}, byOp: map[int][]*Grant{}, holders: map[string][]string{},
-			watched: e.Watched, commands: e.Commands,
+			Effects: make([][]int, len(e.Commands)), Unseen: map[string]Blindness{}, Refused: map[int]int{},
+			byOp: make(map[int][]*Grant, len(pairing.All)), holders: map[string][]string{},
+			pairing: pairing, sent: make([][]int, len(pairing.Ops)), watched: e.Watched, commands: e.Commands,
 		},
-		Evidence: e, nodes: map[string]*node{}, pairs: map[int]history.Pair{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
-		names: map[history.Bytes]string{}, differences: map[int]Difference{}, joined: map[KeyPlace]bool{},
+		Evidence: e, nodes: map[string]*node{}, byKey: map[string][]*Grant{}, moving: map[string]*keyState{},
+		joined: map[KeyPlace]bool{},
 	}
-	if len(e.Commands) > 0 { // without commands, nothing refers to operations
-		pairs, _ := history.Pairs(e.Ops) // the caller has checked the history
-		for _, p := range pairs {
-			if p.Invoke.Process != history.Nemesis {
-				r.pairs[p.Invoke.Index] = p
-			}
+	for _, c := range e.Keys {
+		r.Differences = append(r.Differences, Compare(c.Before, c.After))
+	}
+	for pos := range e.Commands {
+		if at := pairing.Place(e.Commands[pos].Op); at >= 0 {
+			r.sent[at] = append(r.sent[at], pos)
 		}
 	}
 	r.enqueue()
@@ -53,7 +59,6 @@ func Read(e history.Evidence) *Keys {
 type reader struct {
 	*Keys
 	history.Evidence
-	pairs   map[int]history.Pair // clients' operations, by index of the invocation
 	nodes   map[string]*node
 	order   []*node
 	primary string
@@ -65,13 +70,11 @@ type reader struct {
 	down    map[KeyPlace]bool // counts that go down
 	set     map[KeyPlace]bool // places whose numbers are no counts; see findSet
 
-	names       map[history.Bytes]string          // names of commands, in capitals
-	differences map[int]Difference                // cache; see the method difference
-	arguments   map[string]*argument              // cache; see the method acquireArguments
-	tokens      map[string]int                    // cache: the client by its token, Stranger if several clients use it
-	granted     map[string]map[history.Bytes]bool // cache; see the method grantReplies
-	words       map[string]int                    // cache; see the method wordSenders
-	joined      map[KeyPlace]bool                 // places in which an acquire that succeeded left another owner's token
+	arguments map[string]*argument              // cache; see the method acquireArguments
+	tokens    map[string]int                    // cache: the client by its token, Stranger if several clients use it
+	granted   map[string]map[history.Bytes]bool // cache; see the method grantReplies
+	words     map[string]int                    // cache; see the method wordSenders
+	joined    map[KeyPlace]bool                 // places in which an acquire that succeeded left another owner's token
 }
 
 // keyState is one key of a node at the point that reader.walk has reached.
@@ -127,6 +130,12 @@ func (n *node) key(name string) *keyState {
 	return k
 }
 
+// clear makes the key absent.
+func (k *keyState) clear() {
+	clear(k.places)
+	*k = keyState{places: k.places}
+}
+
 // enqueue gives each node its executed commands and its changes, in the node's order.
 func (r *reader) enqueue() {
 	commands := map[string][]int{}
@@ -154,6 +163,7 @@ func (r *reader) enqueue() {
 // merge builds the node's items from its commands and changes, both in the node's order. A change
 // that no command made, or whose command was not recorded, is an item without a command.
 func (r *reader) merge(n *node, ran, changes []int) {
+	n.items = make([]item, 0, len(ran)+len(changes))
 	for len(ran) > 0 || len(changes) > 0 {
 		if len(changes) > 0 {
 			c := r.Evidence.Keys[changes[0]]
@@ -165,14 +175,14 @@ func (r *reader) merge(n *node, ran, changes []int) {
 		}
 		x := item{cmd: ran[0]}
 		ran = ran[1:]
-		for len(changes) > 0 {
-			c := r.Evidence.Keys[changes[0]]
-			if c.By != history.ByCommand || c.Exec != r.Commands[x.cmd].Exec {
+		did := 0
+		for did < len(changes) {
+			if c := &r.Evidence.Keys[changes[did]]; c.By != history.ByCommand || c.Exec != r.Commands[x.cmd].Exec {
 				break
 			}
-			x.changes = append(x.changes, changes[0])
-			changes = changes[1:]
+			did++
 		}
+		x.changes, changes = changes[:did:did], changes[did:]
 		r.Effects[x.cmd] = x.changes
 		n.items = append(n.items, x)
 	}
@@ -237,25 +247,24 @@ func (r *reader) end() (end time.Duration) {
 // findResting finds the acquires that succeeded although they had changed no value by then, and notes the last
 // command of each in r.resting.
 func (r *reader) findResting() {
-	made := map[int]bool{}
-	last := map[int]int{}
-	for pos, changes := range r.Effects {
-		op := r.Commands[pos].Op
-		if p, ok := r.pairs[op]; !ok || p.Invoke.F != history.FAcquire || p.Done() != history.OK || r.ran[pos].Lo > p.Complete.Time {
+	r.resting = map[int]bool{}
+	wrote := func(i int) bool { return !r.Evidence.Keys[i].Before.SameValue(r.Evidence.Keys[i].After) }
+	for _, p := range r.pairing.All {
+		if !r.acquires(p.Invoke.Index) || p.Done() != history.OK {
 			continue
 		}
-		if before, ok := last[op]; !ok || r.ran[before].Lo < r.ran[pos].Lo || r.ran[before].Lo == r.ran[pos].Lo && before < pos {
-			last[op] = pos
+		last, made := -1, false
+		for _, pos := range r.SentBy(p.Invoke.Index) {
+			if r.Commands[pos].Exec == 0 || r.ran[pos].Lo > p.Complete.Time {
+				continue
+			}
+			if last < 0 || r.ran[last].Lo <= r.ran[pos].Lo {
+				last = pos
+			}
+			made = made || slices.ContainsFunc(r.Effects[pos], wrote)
 		}
-		for _, i := range changes {
-			c := r.Evidence.Keys[i]
-			made[op] = made[op] || !c.Before.SameValue(c.After)
-		}
-	}
-	r.resting = map[int]bool{}
-	for op, pos := range last {
-		if !made[op] {
-			r.resting[pos] = true
+		if last >= 0 && !made {
+			r.resting[last] = true
 		}
 	}
 }

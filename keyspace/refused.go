@@ -43,7 +43,7 @@ func (r *reader) namesOthers(g *Grant, c history.Command) bool {
 			return sent && of == client
 		})
 	}
-	shared := g.Mode == history.Read && r.pairs[c.Op].Invoke.Mode == history.Read
+	shared := g.Mode == history.Read && r.pair(c.Op).Invoke.Mode == history.Read
 	return !shared && sends(g.Client, g.Value) && !sends(c.Client, g.Value) &&
 		slices.ContainsFunc(c.Args, func(arg history.Bytes) bool { return sends(c.Client, string(arg)) })
 }
@@ -80,7 +80,7 @@ func (r *reader) refuses(pos int) bool {
 		return true
 	}
 	for at, c := range r.Commands {
-		p := r.pairs[c.Op]
+		p := r.pair(c.Op)
 		if c.Reply == reply && r.acquires(c.Op) && p.Complete != nil && p.Complete.Reason == history.Busy && r.kindOf(at) == kind {
 			return true
 		}

@@ -13,7 +13,7 @@ import (
 type Case struct {
 	history.Evidence
 	unsound error
-	pairing Pairing
+	pairing history.Pairing
 	holds   func() []Hold
 	replay  func() *Replay
 }
@@ -27,14 +27,14 @@ func New(e history.Evidence) *Case {
 	e = keyspace.Attribute(e)
 	f := &Case{Evidence: e}
 	if f.unsound = sound(e.Ops); f.unsound == nil {
-		f.pairing, f.unsound = pair(e.Ops)
+		f.pairing, f.unsound = history.Paired(e.Ops)
 	}
 	if f.unsound != nil {
 		e = history.Evidence{Claims: e.Claims}
 	}
 	f.holds = sync.OnceValue(func() []Hold { return readHolds(e, f.pairing) })
 	f.replay = sync.OnceValue(func() *Replay {
-		return &Replay{Index: newIndex(e, f.pairing, f.holds()), Keys: keyspace.Read(e)}
+		return &Replay{Index: newIndex(e, f.pairing, f.holds()), Keys: keyspace.ReadPaired(e, f.pairing)}
 	})
 	return f
 }
@@ -45,7 +45,7 @@ func New(e history.Evidence) *Case {
 func (f *Case) Sound() error { return f.unsound }
 
 // Pairs returns the operations of the history.
-func (f *Case) Pairs() Pairing { return f.pairing }
+func (f *Case) Pairs() history.Pairing { return f.pairing }
 
 // Holds returns the believed holds of the history, in order of From, by the rules that
 // checker.Holds gives. No hold is empty.

@@ -57,7 +57,7 @@ func Permits(c history.Claims) int {
 	return max(1, c.Permits)
 }
 
-func readHolds(e history.Evidence, pairs Pairing) []Hold {
+func readHolds(e history.Evidence, pairs history.Pairing) []Hold {
 	clocks, _ := clocksOf(e.Ops)
 	s := scan{
 		modes:   e.Claims.ReadWrite,

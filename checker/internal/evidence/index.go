@@ -14,7 +14,7 @@ import (
 // entry belongs to, or when a client believed that it held a lock.
 type Index struct {
 	history.Evidence
-	Pairing Pairing
+	Pairing history.Pairing
 	Crashes map[int]time.Duration // the time of a client's crash, by client
 	Hung    map[int]time.Duration // the time since which a client hangs in its work, by client
 	// Clocks are the clients' wall clocks, NodeClocks those of the nodes. What is not in the map has a right clock.
@@ -35,7 +35,7 @@ type ClientLock struct {
 	Lock   string
 }
 
-func newIndex(e history.Evidence, pairs Pairing, holds []Hold) *Index {
+func newIndex(e history.Evidence, pairs history.Pairing, holds []Hold) *Index {
 	ix := &Index{
 		Evidence: e, Holds: holds, Pairing: pairs,
 		Crashes: map[int]time.Duration{}, Hung: map[int]time.Duration{},
@@ -77,10 +77,7 @@ var noOperation = history.Pair{Invoke: &history.Op{}}
 // Operation returns the client's operation whose invocation has the index op. If there is none, it
 // returns an empty operation: see Has. The caller must not change the operation.
 func (ix *Index) Operation(op int) *history.Pair {
-	if p := ix.Pairing.Find(op); p != nil && p.Invoke.Index == op && p.Invoke.Process != history.Nemesis {
-		return p
-	}
-	return &noOperation
+	return cmp.Or(ix.Pairing.Operation(op), &noOperation)
 }
 
 // Has reports whether the entry with the index op is a client's invocation.

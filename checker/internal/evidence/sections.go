@@ -49,7 +49,7 @@ type sectionScan struct {
 
 // Sections returns the reads and writes of a history, per lock in order of Seq, and the
 // critical sections, in order of acquisition.
-func Sections(e history.Evidence, pairs Pairing) (map[string][]Touch, []*Section) {
+func Sections(e history.Evidence, pairs history.Pairing) (map[string][]Touch, []*Section) {
 	x := sectionScan{claims: e.Claims, depth: map[Owner]int{}, inside: map[Owner]*Section{}, byLock: map[string][]Touch{}}
 	for place, op := range e.Ops {
 		began := op.Time

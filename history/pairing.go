@@ -1,21 +1,20 @@
-package evidence
+package history
 
 import (
 	"cmp"
 	"slices"
-
-	"github.com/lockstorm/lockstorm/history"
 )
 
 // Pairing holds the operations of a history and the operation that each entry belongs to.
 type Pairing struct {
-	Ops []history.Op
-	All []history.Pair // in order of invocation
-	Of  []int          // Of[i] is the position in All of the operation that Ops[i] belongs to; -1 for an event
+	Ops []Op
+	All []Pair // in order of invocation
+	Of  []int  // Of[i] is the position in All of the operation that Ops[i] belongs to; -1 for an event
 }
 
-func pair(ops []history.Op) (Pairing, error) {
-	all, err := history.Pairs(ops)
+// Paired returns the history with its operations. It returns the error of Pairs.
+func Paired(ops []Op) (Pairing, error) {
+	all, err := Pairs(ops)
 	if err != nil {
 		return Pairing{}, err
 	}
@@ -46,7 +45,7 @@ func (p *Pairing) Place(index int) int {
 	case index < len(p.Ops) && p.Ops[index].Index == index:
 		return index
 	}
-	i, found := slices.BinarySearchFunc(p.Ops, index, func(op history.Op, index int) int { return cmp.Compare(op.Index, index) })
+	i, found := slices.BinarySearchFunc(p.Ops, index, func(op Op, index int) int { return cmp.Compare(op.Index, index) })
 	if !found {
 		return -1
 	}
@@ -54,9 +53,17 @@ func (p *Pairing) Place(index int) int {
 }
 
 // Find returns the operation that the entry with this index belongs to; nil if it belongs to none.
-func (p *Pairing) Find(index int) *history.Pair {
+func (p *Pairing) Find(index int) *Pair {
 	if at := p.Place(index); at >= 0 && p.Of[at] >= 0 {
 		return &p.All[p.Of[at]]
+	}
+	return nil
+}
+
+// Operation returns the client's operation whose invocation has this index; nil if there is none.
+func (p *Pairing) Operation(op int) *Pair {
+	if of := p.Find(op); of != nil && of.Invoke.Index == op && of.Invoke.Process != Nemesis {
+		return of
 	}
 	return nil
 }
