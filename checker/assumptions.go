@@ -25,13 +25,14 @@ type suspicion struct {
 }
 
 // breach returns the assumption of leases that broke in the trial of a finding, such as
-// account.ClientStops; nil if every assumption held.
+// account.ClientStops; nil if every assumption held. The suspicion has a first grant.
 type breach func(*premises, suspicion) *account.Assumption
 
-// broken returns the assumption of leases that did not hold in the finding's trial; nil if all held.
+// broken returns the assumption of leases that did not hold in the finding's trial; nil if all held or if
+// no first grant is known.
 func (rp *premises) broken(s suspicion) *account.Assumption {
 	ask := s.Cause.row().breach
-	if ask == nil {
+	if ask == nil || s.first == nil {
 		return nil
 	}
 	return ask(rp, s)
@@ -43,9 +44,6 @@ func (rp *premises) notable() time.Duration { return max(rp.Claims.TTL/20, time.
 // overstayed explains why a holder worked on after its lease had ended.
 func (rp *premises) overstayed(s suspicion) *account.Assumption {
 	l := s.first
-	if l == nil {
-		return nil
-	}
 	ended := rp.lapsed(l)
 	since := rp.asked(l)
 	earliest := ended
@@ -121,9 +119,6 @@ func (rp *trial) lapsed(l *keyspace.Grant) time.Duration {
 // cutFromRenewing explains renewals that were missing or late.
 func (rp *premises) cutFromRenewing(s suspicion) *account.Assumption {
 	l := s.first
-	if l == nil {
-		return nil
-	}
 	until := max(rp.lapsed(l), l.At.Hi)
 	for _, pos := range rp.renewing {
 		c := rp.Commands[pos]
@@ -150,9 +145,6 @@ func (rp *premises) cutFromRenewing(s suspicion) *account.Assumption {
 // that it had a key.
 func (rp *premises) leftBehind(s suspicion) *account.Assumption {
 	l := s.first
-	if l == nil {
-		return nil
-	}
 	if at, crashed := rp.Crashes[l.Client]; crashed && at <= s.To {
 		return &account.Assumption{Premise: account.ClientLives, But: account.Fact{What: account.HasCrashed, Clients: []int{l.Client}, At: at}}
 	}
@@ -241,7 +233,7 @@ func (rp *premises) late(s suspicion) *account.Assumption {
 // deletedAfter explains why a client deleted another client's key: the deleting command was
 // delayed, or its sender did not know that its own grant had ended.
 func (rp *premises) deletedAfter(s suspicion) *account.Assumption {
-	if s.first == nil || len(s.cmds) < 2 {
+	if len(s.cmds) < 2 {
 		return nil
 	}
 	pos := s.cmds[len(s.cmds)-1]

@@ -71,9 +71,6 @@ func (rp *premises) unanswering(pos int) *account.Assumption {
 
 // forgotten explains why a node lacked acknowledged data.
 func (rp *premises) forgotten(s suspicion) *account.Assumption {
-	if s.first == nil {
-		return nil
-	}
 	if e := s.first.End; e != nil && e.How == keyspace.Lost {
 		if op, known := rp.event(e.Event); known {
 			return rp.loses(op, s.first.Key)
@@ -176,9 +173,6 @@ func (rp *premises) oldPrimary(op history.Op) string {
 // nodeClockWrong finds an error of the wall clock of the grant's node. The node's keys expire by this
 // clock. The error is a jump, an offset, or a difference from the clock of the node that the key came from.
 func (rp *premises) nodeClockWrong(s suspicion) *account.Assumption {
-	if s.first == nil {
-		return nil
-	}
 	clock := rp.NodeClocks[s.first.Node]
 	fact := account.Fact{Nodes: []string{s.first.Node}}
 	for _, jump := range clock.Jumps(s.To) {
@@ -220,11 +214,8 @@ func (rp *premises) clientClockWrong(s suspicion) *account.Assumption {
 			fact = account.Fact{What: account.ClientClockOff, Clients: []int{op.Client}, Offset: op.Offset.Round(time.Millisecond), At: op.Time}
 		}
 	}
-	switch {
-	case fact.What != "":
+	if fact.What != "" {
 		return &account.Assumption{Premise: account.ClocksAgree, But: fact}
-	case s.first == nil:
-		return nil
 	}
 	since := rp.asked(s.first)
 	for _, c := range append([]int{s.first.Client}, s.Clients...) {

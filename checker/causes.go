@@ -130,14 +130,8 @@ func earliest(grants []*keyspace.Grant) int {
 // party returns the client's grants that the finding is about, in order of node. For a re-entry
 // that sent no command, they are the grants of an earlier acquire.
 func (rp *endings) party(f Finding, client int) []*keyspace.Grant {
-	last := -1
-	for _, i := range f.Ops {
-		op, ok := rp.Invocation(i)
-		if p, isAcquire := rp.Acquired(op); ok && isAcquire && p.Invoke.Client == client && len(rp.Of(op)) > 0 {
-			last = max(last, op)
-		}
-	}
-	if last < 0 && !rp.sentSomething(rp.acquireIn(f, client)) {
+	last := rp.acquireIn(f, client, true)
+	if last < 0 && !rp.sentSomething(rp.acquireIn(f, client, false)) {
 		last = rp.latestBefore(f, client)
 	}
 	if last < 0 {

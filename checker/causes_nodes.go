@@ -78,10 +78,7 @@ func (rp *endings) entryGone(first *keyspace.Grant, end *keyspace.End) (reason, 
 // that keep nobody out, and grants in keys through which clients only pass (see passages). It keeps
 // all grants if none would be left.
 func (rp *places) carrying(all []*keyspace.Grant) []*keyspace.Grant {
-	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool {
-		own := g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
-		return own || rp.is(g, aside)
-	})
+	left := slices.DeleteFunc(slices.Clone(all), func(g *keyspace.Grant) bool { return rp.endedIn(g, g.Op) || rp.is(g, aside) })
 	if len(left) == 0 {
 		return all
 	}

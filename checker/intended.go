@@ -101,8 +101,7 @@ func lowered(k history.KeyChange, place string) bool {
 // release had emptied.
 func (rp *places) putBack(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Grants, func(o *keyspace.Grant) bool {
-		return o.Client == g.Client && o.Node == g.Node && o.Key == g.Key && o.Place == g.Place &&
-			o.End != nil && o.End.Cmd >= 0 && rp.Commands[o.End.Cmd].Op == g.Op
+		return o.Client == g.Client && o.Node == g.Node && o.Key == g.Key && o.Place == g.Place && rp.endedIn(o, g.Op)
 	})
 }
 
@@ -173,48 +172,39 @@ func (rp *places) findAttempts() map[evidence.Owner][]evidence.Interval {
 //   - Each attempt that was refused there met another client's entry: see selfRefused.
 func (rp *places) waitingKeys() map[string]bool {
 	keys := map[string]bool{}
-	barred, waited := map[string]bool{}, rp.waitedInVain()
+	barred, waited := rp.selfRefused(), rp.waitedInVain()
 	for _, g := range rp.Grants {
 		switch p, isAcquire := rp.Acquired(g.Op); {
 		case waited[g] || rp.is(g, passage) && isAcquire && p.Done() == history.OK:
-		case g.Handed || isAcquire && p.Done() == history.OK && !g.Rested && !rp.leftAtOnce(g):
+		case g.Handed || isAcquire && p.Done() == history.OK && !g.Rested && !rp.endedIn(g, g.Op):
 			barred[g.Key] = true
 		case isAcquire && p.Done() == history.Fail:
 			keys[g.Key] = true
 		}
 	}
-	for _, key := range rp.selfRefused() {
-		barred[key] = true
-	}
 	maps.DeleteFunc(keys, func(key string, _ bool) bool { return barred[key] })
 	return keys
 }
 
-// leftAtOnce reports whether the acquire of the grant ended the grant itself.
-func (rp *trial) leftAtOnce(g *keyspace.Grant) bool {
-	return g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == g.Op
+// endedIn reports whether a command of the operation op ended the grant.
+func (rp *trial) endedIn(g *keyspace.Grant, op int) bool {
+	return g.End != nil && g.End.Cmd >= 0 && rp.Commands[g.End.Cmd].Op == op
 }
 
-// selfRefused looks for refused attempts that met only grants of their own client. It returns the
-// keys of these grants.
-func (rp *places) selfRefused() (keys []string) {
-	met := map[int][]keyspace.Contact{}
+// selfRefused returns the keys of the grants that refused attempts met, if an attempt met only grants of its
+// own client.
+func (rp *places) selfRefused() map[string]bool {
+	keys := map[string]bool{}
+	metOthers := map[int]bool{} // by refused attempt
 	for _, m := range rp.Contacts {
-		op := rp.Commands[m.Cmd].Op
-		if p, isAcquire := rp.Acquired(op); isAcquire && p.Done() == history.Fail {
-			met[op] = append(met[op], m)
+		if p, isAcquire := rp.Acquired(rp.Commands[m.Cmd].Op); isAcquire && p.Done() == history.Fail {
+			others := slices.ContainsFunc(m.On, func(g *keyspace.Grant) bool { return g.Client != p.Invoke.Client })
+			metOthers[p.Invoke.Index] = metOthers[p.Invoke.Index] || others
 		}
 	}
-	for op, contacts := range met {
-		client := rp.Operation(op).Invoke.Client
-		others := slices.ContainsFunc(contacts, func(m keyspace.Contact) bool {
-			return slices.ContainsFunc(m.On, func(g *keyspace.Grant) bool { return g.Client != client })
-		})
-		if others {
-			continue
-		}
-		for _, m := range contacts {
-			keys = append(keys, m.On[0].Key)
+	for _, m := range rp.Contacts {
+		if others, refused := metOthers[rp.Commands[m.Cmd].Op]; refused && !others {
+			keys[m.On[0].Key] = true
 		}
 	}
 	return keys

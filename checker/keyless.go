@@ -61,7 +61,7 @@ func (rp *endings) stillborn(op int) (reason, bool) {
 // anyStillborn reports whether a client of the finding has an acquire that stillborn explains.
 func (rp *endings) anyStillborn(f Finding) bool {
 	return slices.ContainsFunc(f.Clients, func(client int) bool {
-		op := rp.acquireIn(f, client)
+		op := rp.acquireIn(f, client, false)
 		if op < 0 {
 			return false
 		}
@@ -82,12 +82,12 @@ func (rp *trial) lastOf(op int) int {
 }
 
 // acquireIn returns the client's latest acquire that the finding is about; -1 if there is
-// none.
-func (rp *trial) acquireIn(f Finding, client int) int {
+// none. If granted is true, only acquires that made grants count.
+func (rp *trial) acquireIn(f Finding, client int, granted bool) int {
 	last := -1
 	for _, i := range f.Ops {
 		op, ok := rp.Invocation(i)
-		if p, isAcquire := rp.Acquired(op); ok && isAcquire && p.Invoke.Client == client {
+		if p, isAcquire := rp.Acquired(op); ok && isAcquire && p.Invoke.Client == client && (!granted || len(rp.Of(op)) > 0) {
 			last = max(last, op)
 		}
 	}
@@ -96,7 +96,7 @@ func (rp *trial) acquireIn(f Finding, client int) int {
 
 // acquiresIn returns the acquires of the finding's first two clients in the order in which they ended.
 func (rp *trial) acquiresIn(f Finding) (first, second int, ok bool) {
-	first, second = rp.acquireIn(f, f.Clients[0]), rp.acquireIn(f, f.Clients[1])
+	first, second = rp.acquireIn(f, f.Clients[0], false), rp.acquireIn(f, f.Clients[1], false)
 	if ok = first >= 0 && second >= 0; ok && rp.DoneAt(rp.Operation(first)) > rp.DoneAt(rp.Operation(second)) {
 		first, second = second, first
 	}

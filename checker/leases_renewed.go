@@ -261,30 +261,30 @@ type keyWrite struct {
 	node     string
 	at, lost time.Duration
 	cmd, op  int
-	after    *history.KeyContent
 }
 
 // findKeyWrites returns, in order, the changes of each key by each client.
 func (rp *ages) findKeyWrites() map[keyWriter][]*keyWrite {
 	writes := map[keyWriter][]*keyWrite{}
-	onNode := map[[2]string][]*keyWrite{} // by node and key
-	for _, s := range rp.Steps {
-		k := rp.Evidence.Keys[s.Change]
-		here := [2]string{k.Node, string(k.Key)}
+	all := make([]keyWrite, len(rp.Steps)) // by step; empty if no command made it
+	for i, s := range rp.Steps {
+		k := &rp.Evidence.Keys[s.Change]
 		if s.Cmd >= 0 {
-			w := &keyWrite{k.Node, s.At.Lo, Never, s.Cmd, rp.Commands[s.Cmd].Op, k.After}
-			by := keyWriter{here[1], rp.Commands[s.Cmd].Client}
-			writes[by], onNode[here] = append(writes[by], w), append(onNode[here], w)
+			c := &rp.Commands[s.Cmd]
+			by := keyWriter{string(k.Key), c.Client}
+			all[i] = keyWrite{k.Node, s.At.Lo, Never, s.Cmd, c.Op}
+			writes[by] = append(writes[by], &all[i])
 			continue
 		}
-		if k.By != history.ByRestart || k.After == nil {
-			continue
-		}
-		for _, w := range slices.Backward(onNode[here]) {
-			if w.after.SameValue(k.After) {
+		for j := i - 1; j >= 0 && k.By == history.ByRestart && k.After != nil; j-- {
+			was := &rp.Evidence.Keys[rp.Steps[j].Change]
+			if rp.Steps[j].Cmd < 0 || was.Node != k.Node || was.Key != k.Key {
+				continue
+			}
+			if was.After.SameValue(k.After) {
 				break
 			}
-			w.lost = min(w.lost, s.At.Lo)
+			all[j].lost = min(all[j].lost, s.At.Lo)
 		}
 	}
 	return writes

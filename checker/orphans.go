@@ -290,14 +290,6 @@ func (o *orphan) add(rp *orphanage, op int, b blocker) {
 	}
 }
 
-// entersAnew reports whether the command at place pos put a value on the key that was not
-// there before.
-func (rp *trial) entersAnew(pos int, key string) bool {
-	return slices.ContainsFunc(rp.made[pos], func(g *keyspace.Grant) bool {
-		return g.Key == key && !g.Refused && !g.Rested
-	})
-}
-
 func (rp *orphanage) orphaned(o *orphan) Finding {
 	l := o.grants[0]
 	until, ended := o.end()

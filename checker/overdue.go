@@ -169,7 +169,7 @@ func (rp *ages) prolonged(l *keyspace.Grant, m keyspace.Contact) *keyspace.Term 
 //   - The client was acquiring the lock again.
 //   - Readers share the key, and the client is a reader that never learnt whether it was let in.
 func (rp *ages) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
-	if t.Cmd < 0 || t.Cmd != l.Cmd && rp.enters(t.Cmd, l.Key) {
+	if t.Cmd < 0 || t.Cmd != l.Cmd && rp.enters(t.Cmd, l.Key, false) {
 		return false
 	}
 	if p, ok := rp.Acquired(rp.Commands[t.Cmd].Op); ok && p.Done() == history.Info && compatible(l.Mode, p.Invoke.Mode) {
@@ -183,7 +183,10 @@ func (rp *ages) unowned(t *keyspace.Term, l *keyspace.Grant) bool {
 }
 
 // enters reports whether the command at place pos put a grant on the key, for its own
-// client or for another client. A share whose acquire was refused (Grant.Refused) does not count.
-func (rp *trial) enters(pos int, key string) bool {
-	return slices.ContainsFunc(rp.made[pos], func(g *keyspace.Grant) bool { return g.Key == key && !g.Refused })
+// client or for another client. A share whose acquire was refused (Grant.Refused) does not count; if anew is
+// true, a grant that relied on a value which was there before (Grant.Rested) does not count either.
+func (rp *trial) enters(pos int, key string, anew bool) bool {
+	return slices.ContainsFunc(rp.made[pos], func(g *keyspace.Grant) bool {
+		return g.Key == key && !g.Refused && !(anew && g.Rested)
+	})
 }

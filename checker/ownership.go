@@ -100,7 +100,7 @@ func (rp *trial) entersAgain(h Hold) bool {
 func (rp *trespasses) trespass(s keyspace.Strike) (findings []Finding, doubt account.Fact) {
 	who := rp.Commands[s.Cmd].Client
 	mine := func(g *keyspace.Grant) bool { return g.Client == who && !g.Refused }
-	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || rp.entersAnew(s.Cmd, s.Key)) {
+	if s.Kind == keyspace.Prolonging && (slices.ContainsFunc(s.On, mine) || rp.enters(s.Cmd, s.Key, true)) {
 		return nil, account.Fact{} // the key also carries the sender's own grant
 	}
 	for _, g := range s.On {

@@ -59,28 +59,20 @@ func placesOf(a *ages) *places {
 	for _, g := range rp.Grants {
 		rp.use(g)
 	}
-	rp.mark(counter, rp.counters())
-	rp.mark(record, rp.records())
-	rp.markKeys(passage, rp.passages())
-	rp.markKeys(waiting, rp.waitingKeys())
+	rp.mark(counter, rp.counters(), nil)
+	rp.mark(record, rp.records(), nil)
+	rp.mark(passage, nil, rp.passages())
+	rp.mark(waiting, nil, rp.waitingKeys())
 	rp.severalInOne()
 	rp.takenOut()
 	rp.attempts = rp.findAttempts()
 	return rp
 }
 
-func (rp *places) mark(r role, at map[keyspace.KeyPlace]bool) {
-	for spot, is := range at {
-		if is {
-			rp.at[spot].roles |= r
-		}
-	}
-}
-
-// markKeys gives the role to all places of these keys.
-func (rp *places) markKeys(r role, keys map[string]bool) {
+// mark gives the role to these places, and to all places of these keys.
+func (rp *places) mark(r role, at map[keyspace.KeyPlace]bool, keys map[string]bool) {
 	for spot, p := range rp.at {
-		if keys[spot.Key] {
+		if at[spot] || keys[spot.Key] {
 			p.roles |= r
 		}
 	}

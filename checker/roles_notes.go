@@ -153,7 +153,7 @@ func (rp *places) releasedInVain(g *keyspace.Grant) bool {
 func (rp *places) refusedElsewhere(g *keyspace.Grant) bool {
 	return slices.ContainsFunc(rp.Contacts, func(m keyspace.Contact) bool {
 		return rp.Commands[m.Cmd].Op == g.Op && slices.ContainsFunc(m.On, func(o *keyspace.Grant) bool {
-			ended := o.Over != nil && o.Over.Op == g.Op || o.End != nil && o.End.Cmd >= 0 && rp.Commands[o.End.Cmd].Op == g.Op
+			ended := o.Over != nil && o.Over.Op == g.Op || rp.endedIn(o, g.Op)
 			return !ended && o.Node == g.Node && (o.Key != g.Key || o.Place != g.Place) && o.Client != g.Client &&
 				m.At.Lo < rp.grantedUntil(o) && !o.Rested && !rp.at[o.KeyPlace()].contended
 		})

@@ -73,7 +73,7 @@ func (rp *places) passages() map[string]bool {
 		var taken, left []*keyspace.Grant
 		for _, g := range rp.Of(p.Invoke.Index) {
 			switch {
-			case rp.leftAtOnce(g) && g.End.At.Lo <= p.Complete.Time:
+			case rp.endedIn(g, g.Op) && g.End.At.Lo <= p.Complete.Time:
 				taken = append(taken, g)
 			case !g.Copied && g.At.Lo <= p.Complete.Time && g.Until() > p.Complete.Time:
 				left = append(left, g)

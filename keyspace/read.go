@@ -244,31 +244,6 @@ func (r *reader) end() (end time.Duration) {
 	return end
 }
 
-// findResting finds the acquires that succeeded although they had changed no value by then, and notes the last
-// command of each in r.resting.
-func (r *reader) findResting() {
-	r.resting = map[int]bool{}
-	wrote := func(i int) bool { return !r.Evidence.Keys[i].Before.SameValue(r.Evidence.Keys[i].After) }
-	for _, p := range r.pairing.All {
-		if !r.acquires(p.Invoke.Index) || p.Done() != history.OK {
-			continue
-		}
-		last, made := -1, false
-		for _, pos := range r.SentBy(p.Invoke.Index) {
-			if r.Commands[pos].Exec == 0 || r.ran[pos].Lo > p.Complete.Time {
-				continue
-			}
-			if last < 0 || r.ran[last].Lo <= r.ran[pos].Lo {
-				last = pos
-			}
-			made = made || slices.ContainsFunc(r.Effects[pos], wrote)
-		}
-		if last >= 0 && !made {
-			r.resting[last] = true
-		}
-	}
-}
-
 // walk goes through all items and the events of the nemesis in order of time.
 func (r *reader) walk() {
 	next := 0

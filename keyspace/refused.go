@@ -7,7 +7,32 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 )
 
-// This file finds acquires that succeeded although Redis had refused them.
+// This file finds acquires that succeeded without changing a value, and among them those that Redis had refused.
+
+// findResting finds the acquires that succeeded although they had changed no value by then, and notes the last
+// command of each in r.resting.
+func (r *reader) findResting() {
+	r.resting = map[int]bool{}
+	wrote := func(i int) bool { return !r.Evidence.Keys[i].Before.SameValue(r.Evidence.Keys[i].After) }
+	for _, p := range r.pairing.All {
+		if !r.acquires(p.Invoke.Index) || p.Done() != history.OK {
+			continue
+		}
+		last, made := -1, false
+		for _, pos := range r.SentBy(p.Invoke.Index) {
+			if r.Commands[pos].Exec == 0 || r.ran[pos].Lo > p.Complete.Time {
+				continue
+			}
+			if last < 0 || r.ran[last].Lo <= r.ran[pos].Lo {
+				last = pos
+			}
+			made = made || slices.ContainsFunc(r.Effects[pos], wrote)
+		}
+		if last >= 0 && !made {
+			r.resting[last] = true
+		}
+	}
+}
 
 // wasRefused reports whether Redis refused the command at pos, by which an acquire succeeded that changed
 // no value. Other clients have the keys that the command met, commands of its kind took keys, and one of these

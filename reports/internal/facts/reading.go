@@ -13,7 +13,8 @@ import (
 
 // Reading holds the facts in a trial's evidence. Callers must not change it.
 type Reading struct {
-	Pairs []history.Pair
+	Pairs   []history.Pair
+	pairing history.Pairing
 	// Holds are those of checker.Holds and, beside them, the empty ones: those that a release ended in the instant
 	// in which they began. In the simulation work may take no time.
 	Holds []checker.Hold
@@ -31,9 +32,8 @@ type Reading struct {
 // impossible (see history.Pairs), the Reading has no pairs, no holds and no windows.
 func Read(e history.Evidence, lock string) Reading {
 	r := Reading{Keyspace: keyspace.Read(e)}
-	if pairs, err := history.Pairs(e.Ops); err == nil {
-		r.Pairs = pairs
-	}
+	r.pairing, _ = history.Paired(e.Ops)
+	r.Pairs = r.pairing.All
 	if n := len(e.Ops); n > 0 {
 		r.Windows = windows(r.Pairs, e.Ops[n-1].Time)
 	}
@@ -67,10 +67,8 @@ func withEmpty(holds []checker.Hold, pairs []history.Pair) []checker.Hold {
 
 // Pair returns the operation to which the entry with the index belongs; false if there is none.
 func (r Reading) Pair(index int) (history.Pair, bool) {
-	for _, p := range r.Pairs {
-		if p.Invoke.Index == index || p.Complete != nil && p.Complete.Index == index {
-			return p, true
-		}
+	if p := r.pairing.Find(index); p != nil {
+		return *p, true
 	}
 	return history.Pair{}, false
 }
