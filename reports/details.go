@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -101,7 +102,8 @@ func (s *sink) whole(t trial.Result, shrunk, elsewhere bool) (detail, error) {
 	if err == nil {
 		t.Verdicts = stored.Verdicts // the campaign's list shortens the verdicts
 	}
-	d, err := s.glossary.render(folder, name, origin(folder, stored.Shrinking, elsewhere), layout{elsewhere: elsewhere, drawn: !shrunk || !declared}, t, evidence)
+	d, err := s.glossary.render(folder, name, origin(folder, stored.Shrinking, elsewhere), layout{elsewhere: elsewhere, drawn: !shrunk || !elsewhere || !declared}, t, evidence)
+	d.Shrunk = strings.ReplaceAll(d.Shrunk, minimalLink, "its folder "+trial.MinimalFolder)
 	if x := stored.Shrinking; x != nil && x.NotShrunk {
 		d.NotShrunk = x.Unfinished
 	}

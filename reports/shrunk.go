@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,9 +29,11 @@ func origin(folder string, s *trial.Shrinking, showsAll bool) string {
 	if showsAll {
 		same = "the same, with its story and verdicts,"
 	}
-	return fmt.Sprintf("The trial as it ran; a smaller one that shows %s is in [%s](%s)",
-		same, trial.MinimalFolder, path.Join(trial.MinimalFolder, CounterexampleFile))
+	return fmt.Sprintf("The trial as it ran; a smaller one that shows %s is in %s", same, minimalLink)
 }
+
+// minimalLink leads from a trial's folder to its minimal trial. The pages of a campaign have no such links.
+const minimalLink = "[" + trial.MinimalFolder + "](" + trial.MinimalFolder + "/" + CounterexampleFile + ")"
 
 // showsAll reports whether the flaws of a minimal trial include all flaws of the trial that it was shrunk
 // from.

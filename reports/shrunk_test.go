@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/lockstorm/lockstorm/campaign"
+	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -79,7 +81,11 @@ func TestCounterexamplesSayWhereTheyComeFrom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := c.small; want != "" && !strings.Contains(string(expanded(t, page)), want) {
+		want := c.small
+		if c.other {
+			want = "The trial as it ran; a smaller one that shows some of its flaws is in its folder minimal."
+		}
+		if want != "" && !strings.Contains(string(expanded(t, page)), want) {
 			t.Errorf("%s: the page lacks %q", c.name, want)
 		}
 	}
@@ -114,6 +120,14 @@ func TestReportsNameWhatWasNotShrunk(t *testing.T) {
 	}
 	if got, want := r.shrunkWords(big, big.Dir), asItRan+" (the time budget of 1s was used up)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	// The minimal trial is told if it shows what the cell's verdict rests on, which is of its kind.
+	r.Details[small.Dir] = detail{Flaws: small.Flaws, Story: story.Story{Broken: "that"}}
+	for kind, want := range map[locks.Kind]string{locks.Bug: small.Minimal, locks.Limit: small.Dir} {
+		r.Details[small.Minimal].Flaws[0].Kind, small.Flaws[1].Kind, small.Kind = locks.Bug, locks.Limit, kind
+		if got := r.toldDir(small); got != want {
+			t.Errorf("a verdict that is a %s: the story is of %q, want %q", kind, got, want)
+		}
 	}
 	r.Info.Config.Shrink = 0
 	r.Details[big.Dir] = detail{Shrunk: asItRan}

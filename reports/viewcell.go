@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -135,13 +136,25 @@ func newCellDetail(c campaign.Cell, v viewCell, r result) cellDetail {
 }
 
 // toldDir returns the folder of the trial whose story a cell shows: a trial with an undeclared
-// flaw if there is one, else the minimal trial, else c.Dir.
+// flaw if there is one, else the minimal trial if it shows the cell's headline, else c.Dir.
 func (r result) toldDir(c campaign.Cell) string {
 	if all := r.undeclaredIn(c); len(all) > 0 {
 		return all[0].Dir
 	}
-	if _, ok := r.Details[c.Minimal]; ok && c.Minimal != "" {
+	small, ok := r.Details[c.Minimal]
+	if ok && c.Minimal != "" && (r.Details[c.Dir].Story.Empty() || slices.ContainsFunc(small.Flaws, headline(c).Same)) {
 		return c.Minimal
 	}
 	return c.Dir
+}
+
+// headline returns the flaw behind a cell's verdict: of its kind, the one whose oracle has the most direct harm.
+func headline(c campaign.Cell) (first trial.Flaw) {
+	best := math.MaxInt
+	for _, f := range c.Flaws {
+		if rank := checker.OracleNamed(f.Oracle).Rank; f.Kind == c.Kind && rank < best {
+			first, best = f, rank
+		}
+	}
+	return first
 }
