@@ -125,18 +125,15 @@ const (
 // awaitClock returns when the node's clock is ahead of this machine's by offset, give or take
 // clockSlack. It fails after clockTimeout.
 func awaitClock(ctx context.Context, c *redis.Client, offset time.Duration) error {
-	for end := time.Now().Add(clockTimeout); ; time.Sleep(time.Millisecond) {
+	timeout, cancel := context.WithTimeout(ctx, clockTimeout)
+	defer cancel()
+	return until(timeout, func() (string, error) {
 		before := time.Now().Round(0).Add(offset)
 		shown, err := c.Time(ctx).Result()
 		after := time.Now().Round(0).Add(offset)
-		if err != nil {
-			return err
+		if err != nil || shown.After(before.Add(-clockSlack)) && shown.Before(after.Add(clockSlack)) {
+			return "", err
 		}
-		if shown.After(before.Add(-clockSlack)) && shown.Before(after.Add(clockSlack)) {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("it shows %v, not %v: the clock shim has no effect", shown.UTC(), after.UTC())
-		}
-	}
+		return fmt.Sprintf("it shows %v, not %v: the clock shim has no effect", shown.UTC(), after.UTC()), nil
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -121,15 +120,13 @@ func starve(ctx context.Context, c *redis.Client) (restore func() error, err err
 
 // awaitEmpty fails if the node still has keys after adminTimeout.
 func awaitEmpty(ctx context.Context, c *redis.Client) error {
-	deadline := time.Now().Add(adminTimeout)
-	for {
+	timeout, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	return until(timeout, func() (string, error) {
 		left, err := c.DBSize(ctx).Result()
-		switch {
-		case err != nil || left == 0:
-			return err
-		case time.Now().After(deadline):
-			return fmt.Errorf("%d keys are left after %v", left, adminTimeout)
+		if err != nil || left == 0 {
+			return "", err
 		}
-		time.Sleep(time.Millisecond)
-	}
+		return fmt.Sprintf("%d keys are left", left), nil
+	})
 }
