@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/workloads"
 )
 
@@ -58,5 +60,14 @@ func TestBlanksInAChoiceOfWorkloadsMeanNothing(t *testing.T) {
 	c := Config{Workloads: []string{"lottery", " standard"}}.filled(modest)
 	if !(Info{Config: c}).everyWorkload() {
 		t.Errorf("%q leaves out standard workloads", c.Workloads)
+	}
+}
+
+func TestALockHasTheWorkloadMutexIfItSuits(t *testing.T) {
+	for lock, want := range map[string]string{"set-nx-px": "mutex", "rw-hash": "read-write"} {
+		r, _ := locks.ByID(lock)
+		if w, ok := UsualWorkload(r.Claims(time.Second, 1)); !ok || w.Name != want {
+			t.Errorf("%s: got %q, %t; want %s", lock, w.Name, ok, want)
+		}
 	}
 }

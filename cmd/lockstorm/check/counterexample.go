@@ -84,8 +84,8 @@ func (t Counterexample) EntryLines() (lines []int) {
 }
 
 // Print writes the entries as a table, and a picture of what clients did around them, for a
-// terminal of the given width; 0 = no limit. columns makes a table with the given titles.
-func (t Counterexample) Print(w io.Writer, width int, columns func(...string) table.Writer) {
+// terminal of the given width; 0 = no limit. rendered returns a table with the given titles.
+func (t Counterexample) Print(w io.Writer, width int, rendered func(columns []string, rows []table.Row) string) {
 	if t.Oracle == "" || len(t.ops) == 0 {
 		return
 	}
@@ -94,7 +94,6 @@ func (t Counterexample) Print(w io.Writer, width int, columns func(...string) ta
 	if t.Lines != nil {
 		first, number = "line", func(op history.Op) int { return t.Lines[op.Index] }
 	}
-	rows := columns(first, "time", "who", "what")
 	type row struct {
 		at    time.Duration
 		cells table.Row
@@ -112,10 +111,11 @@ func (t Counterexample) Print(w io.Writer, width int, columns func(...string) ta
 		}
 	}
 	slices.SortStableFunc(all, func(a, b row) int { return cmp.Compare(a.at, b.at) })
+	var rows []table.Row
 	for _, r := range all {
-		rows.AppendRow(r.cells)
+		rows = append(rows, r.cells)
 	}
-	fmt.Fprintln(w, rows.Render())
+	fmt.Fprintln(w, rendered([]string{first, "time", "who", "what"}, rows))
 	fmt.Fprint(w, t.picture(width))
 }
 

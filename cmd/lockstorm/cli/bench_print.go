@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/lockstorm/lockstorm/campaign/bench"
@@ -36,7 +35,15 @@ func printBench(w io.Writer, r bench.Report, width int) error {
 		fmt.Fprintf(&b, "\n%s\n", wrapTrimmed(sentence(group, r), width))
 		for len(columns) > 1 {
 			n := fitting(columns, rows, width)
-			fmt.Fprintln(&b, benchTable(columns[:n], rows, width))
+			var some [][]string
+			var widths []int
+			for _, row := range rows {
+				some = append(some, row[:n])
+			}
+			for i := range n {
+				widths = append(widths, min(columnWidth(rows, i), width))
+			}
+			fmt.Fprintln(&b, plainTable(columns[:n], tableRows(some), widths))
 			columns = slices.Delete(columns, 1, n)
 			for i := range rows {
 				rows[i] = slices.Delete(rows[i], 1, n)
@@ -83,24 +90,6 @@ func fitting(columns []string, rows [][]string, width int) int {
 		n++
 	}
 	return n
-}
-
-// benchTable renders the first columns of the rows.
-func benchTable(columns []string, rows [][]string, width int) string {
-	t := plainTable(columns...)
-	var configs []table.ColumnConfig
-	for i := range columns {
-		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: min(columnWidth(rows, i), width), WidthMaxEnforcer: wrapLines})
-	}
-	t.SetColumnConfigs(configs)
-	for _, row := range rows {
-		var cells table.Row
-		for _, c := range row[:len(columns)] {
-			cells = append(cells, c)
-		}
-		t.AppendRow(cells)
-	}
-	return t.Render()
 }
 
 // groups returns the groups of the measures, in their order.

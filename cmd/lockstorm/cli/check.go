@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/lockstorm/lockstorm/campaign"
@@ -258,7 +260,9 @@ func (a *output) tell(f checkFlags, h check.History, result trial.Result, log lo
 		fmt.Fprintln(a.stdout)
 		a.say(a.stdout, "%s", why)
 	}
-	told.Print(a.stdout, a.width(a.stdout), plainTable)
+	told.Print(a.stdout, a.width(a.stdout), func(columns []string, rows []table.Row) string {
+		return plainTable(columns, rows, slices.Repeat([]int{widestColumn}, len(columns)))
+	})
 	if log.limits != "" {
 		fmt.Fprintln(a.stdout)
 		a.say(a.stdout, "%s", log.limits)

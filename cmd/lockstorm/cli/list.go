@@ -154,12 +154,7 @@ func fittedTable(columns []string, rows [][]string, width int) string {
 	if width > 0 && !fits(columns, rows, width) {
 		return blocks(columns, rows, width)
 	}
-	t := plainTable(columns...)
-	t.SetColumnConfigs(fitted(columns, rows, width))
-	for _, row := range rows {
-		t.AppendRow(tableRow(row))
-	}
-	return t.Render()
+	return plainTable(columns, tableRows(rows), fitted(columns, rows, width))
 }
 
 // widestColumn and narrowestColumn bound a column of text.
@@ -169,9 +164,9 @@ const (
 	columnGap       = 2 // spaces between two columns
 )
 
-// fitted narrows the widest columns first, until the table fits the width or no column can get
-// narrower. Width 0 is unlimited.
-func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
+// fitted returns the widths of the columns. It narrows the widest columns first, until the table fits the
+// width or no column can get narrower. Width 0 is unlimited.
+func fitted(columns []string, rows [][]string, width int) []int {
 	widths := make([]int, len(columns))
 	total := 0
 	for i, c := range columns {
@@ -189,11 +184,7 @@ func fitted(columns []string, rows [][]string, width int) []table.ColumnConfig {
 		}
 		widths[w]--
 	}
-	var configs []table.ColumnConfig
-	for i, w := range widths {
-		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: w, WidthMaxEnforcer: wrapLines})
-	}
-	return configs
+	return widths
 }
 
 // fits says whether the columns fit the width without breaking a word of the first column, which
@@ -206,11 +197,11 @@ func fits(columns []string, rows [][]string, width int) bool {
 	for _, row := range rows {
 		needs = max(needs, text.LongestLineLen(row[0]))
 	}
-	configs, total := fitted(columns, rows, width), 0
-	for _, c := range configs {
-		total += c.WidthMax + columnGap
+	widths, total := fitted(columns, rows, width), 0
+	for _, w := range widths {
+		total += w + columnGap
 	}
-	return total <= width && configs[0].WidthMax >= min(needs, widestColumn)
+	return total <= width && widths[0] >= min(needs, widestColumn)
 }
 
 // blocks renders each row as a block: the first cell, then the other cells below, each with its
@@ -296,24 +287,23 @@ func under(must, may []string) string {
 	return text
 }
 
-// plainTable returns a table without borders; its only line is below the header. It reads the same
-// on a terminal and in a pipe.
-func plainTable(columns ...string) table.Writer {
+// plainTable renders rows as a table without borders, with columns of at most these widths; its only line
+// is below the header. It reads the same on a terminal and in a pipe.
+func plainTable(columns []string, rows []table.Row, widths []int) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	style := t.Style()
 	style.Options = table.Options{SeparateHeader: true}
 	style.Format.Header = text.FormatDefault
-	var header table.Row
+	t.AppendHeader(tableRow(columns))
 	var configs []table.ColumnConfig
-	for i, c := range columns {
-		header = append(header, c)
-		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: widestColumn, WidthMaxEnforcer: wrapLines})
+	for i, w := range widths {
+		configs = append(configs, table.ColumnConfig{Number: i + 1, WidthMax: w, WidthMaxEnforcer: wrapLines})
 	}
-	t.AppendHeader(header)
 	t.SetColumnConfigs(configs)
+	t.AppendRows(rows)
 	t.SuppressTrailingSpaces()
-	return t
+	return t.Render()
 }
 
 // capabilities names the testbed capabilities that a fault needs.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -64,9 +63,7 @@ func (a *output) listCampaigns(all []campaign.Holding, asJSON bool, now time.Tim
 		for _, h := range all {
 			rows = append(rows, aged{h, now.Sub(h.Started)})
 		}
-		e := json.NewEncoder(a.stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(rows)
+		return printJSON(a.stdout, rows)
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(a.stdout, "no campaigns")
@@ -90,13 +87,18 @@ func campaignTable(rows [][]string, width int) string {
 	t.Style().Format.Header = text.FormatDefault
 	t.AppendHeader(tableRow(columns))
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}})
-	for _, row := range rows {
-		t.AppendRow(tableRow(row))
-	}
+	t.AppendRows(tableRows(rows))
 	if out := t.Render(); width <= 0 || text.LongestLineLen(out) <= width {
 		return out
 	}
 	return blocks(columns, rows, width)
+}
+
+func tableRows(rows [][]string) (all []table.Row) {
+	for _, cells := range rows {
+		all = append(all, tableRow(cells))
+	}
+	return all
 }
 
 func tableRow(cells []string) (row table.Row) {
