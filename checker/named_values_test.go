@@ -74,6 +74,29 @@ func TestTheTokenInAValueTellsWhoseItIs(t *testing.T) {
 			s.tried(100, 1, history.Fail, "2", "OK", "SET", "lock", document("2", "1"), "KEEPTTL")
 			s.give(300, 0, "1", "DEL", "lock")
 		}, []string{"ownership: unknown"}},
+		{"a refused client counts itself beside a token that is a number", "set-nx-px", func(s *story) {
+			s.tried(10, 0, history.OK, "7", "OK", "SET", "lock", document("7", "0"), "NX", "PX", "1000")
+			s.tried(100, 1, history.Fail, "8", "OK", "SET", "lock", document("7", "7"), "KEEPTTL")
+			s.tried(200, 2, history.Fail, "9", "OK", "SET", "lock", document("7", "8"), "KEEPTTL")
+			s.give(300, 0, "1", "DEL", "lock")
+			s.tried(400, 1, history.OK, "18", "OK", "SET", "lock", document("18", "0"), "NX", "PX", "1000")
+			s.give(500, 1, "1", "DEL", "lock")
+		}, nil},
+		{"the same, and clients tell no tokens", "set-nx-px", func(s *story) {
+			s.tried(10, 0, history.OK, "", "OK", "SET", "lock", document("71", "0"), "NX", "PX", "1000")
+			s.tried(90, 1, history.Fail, "", quoted(document("71", "0")), "GET", "lock")
+			s.tried(100, 1, history.Fail, "", "OK", "SET", "lock", document("71", "1"), "KEEPTTL")
+			s.give(300, 0, "1", "DEL", "lock")
+			s.tried(400, 1, history.OK, "", "OK", "SET", "lock", document("81", "0"), "NX", "PX", "1000")
+			s.give(500, 1, "1", "DEL", "lock")
+		}, nil},
+		{"a refused client puts its own number in the owner's place, and the owner's in the count's", "set-nx-px", func(s *story) {
+			s.tried(10, 0, history.OK, "7", "OK", "SET", "lock", document("7", "0"), "NX", "PX", "1000")
+			s.tried(100, 1, history.Fail, "8", "OK", "SET", "lock", document("8", "7"), "KEEPTTL")
+			s.give(300, 0, "1", "DEL", "lock")
+			s.tried(400, 1, history.OK, "18", "OK", "SET", "lock", document("18", "0"), "NX", "PX", "1000")
+			s.give(500, 1, "1", "DEL", "lock")
+		}, []string{"ownership: race"}},
 		{"a token that all clients use", "set-nx-px", func(s *story) {
 			s.tried(10, 0, history.OK, "locked", "OK", "SET", "lock", "locked by c0", "NX", "PX", "1000")
 			s.tried(100, 1, history.Fail, "locked", "OK", "SET", "lock", "locked by c1", "KEEPTTL")

@@ -161,3 +161,37 @@ func TestAPlaceThatWasLostOnceDoesNotMakeTheOthersOrphans(t *testing.T) {
 		{"one was removed", "set-nx-px", queue(true), nil},
 	})
 }
+
+// A release that takes the next client out of the queue and puts its name in the lock ends nothing of that
+// client's, also if names are numbers. A release that does so to another's lock ends that one's.
+func TestALockThatIsHandedOverByName(t *testing.T) {
+	const hand = `redis.call("SET", KEYS[1], redis.call("LPOP", KEYS[2]), "PX", 1000) return 1`
+	waits := func(s *story, at float64, name string) {
+		s.invoke(at-1, 1, history.FAcquire)
+		s.cmd(at, 1, "1", "RPUSH", "queue", name)
+		s.cmd(at+1, 1, "nil", setPX(name)...)
+	}
+	gets := func(s *story, at float64, name string) {
+		s.cmd(at, 1, quoted(name), "GET", "lock")
+		s.done(at+1, 1, history.OK)
+		s.give(at+50, 1, "1", "DEL", "lock")
+	}
+	for _, names := range [][3]string{{"n-0", "n-1", "n-2"}, {"70", "71", "72"}} {
+		tales(t, []tale{
+			{"by its owner, to " + names[1], "set-nx-px", func(s *story) {
+				s.take(10, 0, "OK", setPX(names[0])...)
+				waits(s, 20, names[1])
+				s.give(100, 0, "1", "EVAL", hand, "2", "lock", "queue")
+				gets(s, 150, names[1])
+			}, nil},
+			{"by a former owner, to " + names[1], "set-nx-px", func(s *story) {
+				s.take(10, 0, "OK", setPX(names[0])...)
+				s.take(1100, 2, "OK", setPX(names[2])...)
+				waits(s, 1110, names[1])
+				s.give(1200, 0, "1", "EVAL", hand, "2", "lock", "queue")
+				gets(s, 1250, names[1])
+				s.give(1400, 2, "0", s.cad(names[2])...)
+			}, []string{"exclusion: foreign-delete", "exclusion: lease-outlived", "ownership: foreign-delete"}},
+		})
+	}
+}

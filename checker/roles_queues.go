@@ -25,12 +25,19 @@ import (
 //     removal, another client held the lock, or another client's entry was ahead, even if that entry's
 //     lease had ended.
 //
+// An entry only waited too if the command that removed it handed the lock to its client, in another place.
+//
 // If a lock has several permits, or if the modes are compatible, even an entry behind another one may have
 // brought the lock.
 func (rp *places) onlyWaited(s keyspace.Strike, g *keyspace.Grant) bool {
 	h := rp.hold(g)
 	if s.Kind != keyspace.Removal || rp.Claims.Permits > 1 || h == nil || s.At.Hi >= h.From {
 		return false
+	}
+	if slices.ContainsFunc(rp.made[s.Cmd], func(o *keyspace.Grant) bool {
+		return o.Handed && o.Client == g.Client && o.Lock == g.Lock && o.KeyPlace() != g.KeyPlace()
+	}) {
+		return true
 	}
 	asked := slices.ContainsFunc(rp.SentBy(g.Op), func(pos int) bool {
 		return rp.Commands[pos].Node == g.Node && rp.Commands[pos].Sent > s.At.Hi

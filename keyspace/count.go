@@ -28,9 +28,9 @@ func (r *reader) counted(at KeyPlace, was, is string, by actor) (step int64, cou
 	return b - a, scripted[name] && (!argument || next) && !r.set[at]
 }
 
-// findSet finds the places whose numbers scripts set rather than count. In such a place,
-// each number was an argument of its script, or the same command also put it in another key
-// that has no TTL. An example of the second case is a fence that is also the lock's value.
+// findSet finds the places whose numbers scripts set rather than count. In such a place, each number was an
+// argument of its script, the command took it out of a queue, or the same command also put it in another key
+// that has no TTL. An example of the last case is a fence that is also the lock's value.
 func (r *reader) findSet() {
 	r.set = map[KeyPlace]bool{}
 	counts := map[KeyPlace]bool{}
@@ -46,7 +46,7 @@ func (r *reader) findSet() {
 					continue
 				}
 				twice := c.After.Expires > 0 && r.standsForEver(effects, at.Key, s.Value)
-				if !counters[r.name(pos)] && (twice || r.isArgument(pos, s.Value)) {
+				if !counters[r.name(pos)] && (twice || r.isArgument(pos, s.Value) || r.tookOut(pos, s.Value)) {
 					r.set[at] = true
 				} else {
 					counts[at] = true

@@ -27,7 +27,8 @@ type argumentUse struct {
 
 // heir finds the owner of a value that a command put in a place. The parameter by is the command and its
 // sender. The value is another client's token if only that client's acquires passed it as an argument. If
-// the value is empty or a number, the member's name counts instead.
+// the value is empty, or a number that the command did not take out of a queue, the member's name counts
+// instead.
 //
 // For another client's token, handed is true and heir is that client. heir.op is its latest acquire that
 // passed the token before the command ran; -1 if that acquire had already succeeded, so that the client was
@@ -38,7 +39,7 @@ func (r *reader) heir(by actor, s Spot) (heir actor, lock string, handed bool) {
 		return by, "", false
 	}
 	token := s.Value
-	if _, err := strconv.ParseFloat(token, 64); token == "" || err == nil { // empty, a count or a time
+	if _, err := strconv.ParseFloat(token, 64); token == "" || err == nil && !r.tookOut(by.pos, token) { // empty, a count or a time
 		if token = s.Name; r.isArgument(by.pos, token) {
 			return by, "", false // the command names the member itself
 		}
@@ -60,6 +61,13 @@ func (r *reader) heir(by actor, s Spot) (heir actor, lock string, handed bool) {
 		return heir, p.Invoke.Lock, true
 	}
 	return by, "", false
+}
+
+// tookOut reports whether the command removed a field or a member with this name.
+func (r *reader) tookOut(pos int, name string) bool {
+	return slices.ContainsFunc(r.Effects[pos], func(change int) bool {
+		return slices.Contains(r.Differences[change].Removed, name)
+	})
 }
 
 // acquireArguments maps each argument of acquires' commands to the client whose acquires

@@ -74,6 +74,7 @@ type reader struct {
 	tokens    map[string]int                    // cache: the client by its token, Stranger if several clients use it
 	granted   map[string]map[history.Bytes]bool // cache; see the method grantReplies
 	words     map[string]int                    // cache; see the method wordSenders
+	numbers   map[KeyPlace]map[string]bool      // cache; see the method numberSlots
 	joined    map[KeyPlace]bool                 // places in which an acquire that succeeded left another owner's token
 }
 

@@ -2,6 +2,8 @@ package strangers
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
 	"maps"
 
 	"github.com/redis/go-redis/v9"
@@ -73,6 +75,8 @@ func documents() []Stranger {
 		{ID: "owner-and-asker", Doc: "the value is the owner's token and that of the client that asked last", Right: true,
 			bind: of(inOneValue(takeOrAsk, releaseFirst))},
 		{ID: "owner-beside-owner", Doc: "the same, but who asks is let in", bind: of(inOneValue(takeBeside, releaseFirst))},
+		{ID: "document-counts-number", Doc: "document-counts, whose tokens are numbers", Right: true, bind: of(numbered(takeOrCount, releaseDocument))},
+		{ID: "document-signed-number", Doc: "document-signed, whose tokens are numbers", bind: of(numbered(takeOrSign, releaseDocument))},
 		{ID: "document-counts-untold", Doc: "document-counts, which tells nobody its tokens", Right: true,
 			bind: of(untold(inOneValue(takeOrCount, releaseDocument)))},
 		{ID: "document-signed-untold", Doc: "document-signed, which tells nobody its tokens", bind: of(untold(inOneValue(takeOrSign, releaseDocument)))},
@@ -98,6 +102,23 @@ func untold(lock func(lease) locks.Lock) func(lease) locks.Lock {
 	}
 }
 
+// numbered is inOneValue with tokens that are numbers.
+func numbered(take, release *redis.Script) func(lease) locks.Lock {
+	return func(l lease) locks.Lock {
+		return steps{
+			func(ctx context.Context) (locks.Lease, error) {
+				drawn, err := l.c.Token()
+				if err != nil {
+					return locks.Lease{}, err
+				}
+				token := fmt.Sprint(crc32.ChecksumIEEE([]byte(drawn)))
+				return locks.Lease{Token: token}, granted(take.Run(ctx, l.node(), []string{l.key}, token, l.life()))
+			},
+			l.drop(release, l.key),
+		}
+	}
+}
+
 // inOneValue returns a lock of two scripts that reads and writes one value.
 func inOneValue(take, release *redis.Script) func(lease) locks.Lock {
 	return func(l lease) locks.Lock {
@@ -117,7 +138,7 @@ func init() {
 		rows:    []row{finds("none", "exclusion", checker.Unclassified)},
 	}
 	maps.Copy(table, map[string]promised{
-		"document-counts": plain(), "document-counts-untold": plain(), "owner-and-asker": plain(), "owner-and-asker-untold": plain(),
-		"document-signed": signed, "document-signed-untold": signed, "owner-beside-owner": beside, "owner-beside-owner-untold": beside,
+		"document-counts": plain(), "document-counts-untold": plain(), "document-counts-number": plain(), "owner-and-asker": plain(), "owner-and-asker-untold": plain(),
+		"document-signed": signed, "document-signed-untold": signed, "document-signed-number": signed, "owner-beside-owner": beside, "owner-beside-owner-untold": beside,
 	})
 }
