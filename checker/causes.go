@@ -354,7 +354,8 @@ func (rp *trial) deed(what account.What, client, cmd int, at time.Duration, on *
 
 // deletedBy explains a grant that a command removed. The sender of the command determines the cause:
 //
-//   - The first party sent the command before the acquire of this grant: late-command.
+//   - The first party sent the command before the acquire of this grant or, outside every operation, before the key was
+//     set, as a clean-up after an earlier attempt does: late-command.
 //   - The first party sent the command later: a race, unless entryGone has another cause.
 //   - An acquire of another client sent the command and had already ended: late-command.
 //   - An acquire of another client, or a reaper, removed a grant as stale: a takeover, whose cause tookOver or
@@ -371,7 +372,7 @@ func (rp *endings) deletedBy(first *keyspace.Grant, end *keyspace.End) reason {
 		return r // a reaper sent the command
 	}
 	switch {
-	case c.Client == first.Client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < granted.Time):
+	case c.Client == first.Client && (hasOp && c.Op < granted.Index || !hasOp && c.Sent < first.At.Lo):
 		return because(LateCommand, cmds, did(account.LateOwnRemoval))
 	case c.Client == first.Client:
 		if r, ok := rp.entryGone(first, end); ok {

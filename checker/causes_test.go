@@ -94,6 +94,15 @@ func TestCausesOfOneNodeLocks(t *testing.T) {
 			s.give(1200, 1, "1", s.cad("handle-1")...)
 			s.give(1300, 0, "0", s.cad("handle-0")...)
 		}, []string{"exclusion: late-command"}},
+		{"a clean-up outside every operation, sent before the key was set", "set-nx-px", func(s *story) {
+			s.invoke(10, 0, history.FAcquire)
+			s.late(12, 40, 0, "1", s.cad("t0")...).Op = -1
+			s.cmd(20, 0, "OK", setPX("t0")...)
+			s.done(21, 0, history.OK)
+			s.take(50, 1, "OK", setPX("t1")...)
+			s.give(60, 1, "1", s.cad("t1")...)
+			s.keys(100)
+		}, []string{"exclusion: late-command"}},
 		{"a restart loses the key", "set-nx-px", func(s *story) {
 			s.take(10, 0, "OK", setPX("t0")...)
 			s.down(100)

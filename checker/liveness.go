@@ -265,10 +265,7 @@ type round struct {
 // wentRound reports whether the lock was granted to other clients during the time in which all
 // clients in waits waited. It returns false if this time ends before bound.
 func (rp *blockages) wentRound(waits []wait, bound time.Duration) (r round, ok bool) {
-	from, until := time.Duration(0), Never
-	for _, x := range waits {
-		from, until = max(from, x.from), min(until, x.until)
-	}
+	from, until := together(waits)
 	if until < bound || from >= until {
 		return round{}, false
 	}
@@ -324,6 +321,9 @@ func (rp *blockages) stuck(lock string, waits []wait, start, bound time.Duration
 			f.Cause = Starved
 			fact.What, fact.Count, fact.Age, fact.Span = account.PassedOver, round.grants, round.free, round.lasted
 			f.Account.Fact = fact
+			if round.free > rp.Claims.Recovery && rp.silent(f, waits) {
+				f.Cause, f.Account.Reasons = LeftFree, []account.Fact{{What: account.NothingAsked, Clients: f.Clients}}
+			}
 			return []Finding{f}, account.Fact{}
 		}
 		if free, ok := rp.untaken(f, waits, bound-start); ok {

@@ -34,7 +34,7 @@ func (rp *orphanage) whyOverdue(l *keyspace.Grant, m keyspace.Contact, client in
 	case l.Copied && l.AnyTerm(func(t *keyspace.Term) bool { return !t.Mortal }):
 		return because(NoExpiry, nil, account.Fact{What: account.TTLNotReplicated, Until: t.Expiry.Mid(), Nodes: []string{l.Node}})
 	case givenBy(l, t) > claimed+claimed/10:
-		return because(LongLease, nil, account.Fact{What: account.GivenTooMuch, Age: givenBy(l, t), Span: claimed})
+		return rp.givenTooMuch(l, t)
 	default:
 		return because(Unclassified, nil, account.Fact{What: account.LongerThanSaid, Span: claimed})
 	}
@@ -58,11 +58,21 @@ func (rp *orphanage) whyLeftOverdue(l *keyspace.Grant, op history.Op, k history.
 		return reason{}
 	}
 	if l != nil && claimed > 0 {
-		if given := givenBy(l, l.TermAt(op.Time)); given > claimed+claimed/10 {
-			return because(LongLease, nil, account.Fact{What: account.GivenTooMuch, Age: given, Span: claimed})
+		if t := l.TermAt(op.Time); givenBy(l, t) > claimed+claimed/10 {
+			return rp.givenTooMuch(l, t)
 		}
 	}
 	return unclear
+}
+
+// givenTooMuch returns the reason that the grant's own client gave the key a longer TTL than the recipe claims, in the
+// acquire or, as an extension that adds to what is left does, later.
+func (rp *orphanage) givenTooMuch(l *keyspace.Grant, t *keyspace.Term) reason {
+	why := account.Fact{What: account.GivenTooMuch, Age: givenBy(l, t), Span: rp.Claims.Recovery}
+	if t.Cmd >= 0 && rp.Commands[t.Cmd].Op != l.Op {
+		why.What, why.Clients, why.Key, why.Command, why.At = account.RenewedTooFar, []int{t.Client}, l.Key, rp.call(t.Cmd), t.At.Lo
+	}
+	return because(LongLease, nil, why)
 }
 
 // givenBy returns the TTL that the grant's own client gave the key with the command of the term; 0 if

@@ -28,10 +28,7 @@ const oftenEnough = 3
 //     its node was able to serve it.
 //   - Some client got the lock in the trial, and nothing suggests that the lock is kept elsewhere.
 func (rp *blockages) untaken(f Finding, waits []wait, turn time.Duration) (found Finding, ok bool) {
-	from, until := time.Duration(0), Never
-	for _, x := range waits {
-		from, until = max(from, x.from), min(until, x.until)
-	}
+	from, until := together(waits)
 	if rp.groundless(false).What != "" {
 		return f, false // the lock may be kept elsewhere, so that missing keys do not show that the lock is free
 	}
@@ -68,6 +65,23 @@ func (rp *blockages) untaken(f Finding, waits []wait, turn time.Duration) (found
 	}
 	f.Account = account.Account{Fact: fact, Reasons: []account.Fact{why}, Broken: wrong}
 	return f, true
+}
+
+// together returns the time in which all of the clients waited.
+func together(waits []wait) (from, until time.Duration) {
+	from, until = 0, Never
+	for _, x := range waits {
+		from, until = max(from, x.from), min(until, x.until)
+	}
+	return from, until
+}
+
+// silent reports whether the finding's clients sent no command to take the lock while they waited. Then they did not take
+// it when it was free, whether or not others did.
+func (rp *blockages) silent(f Finding, waits []wait) bool {
+	from, until := together(waits)
+	asked, ok := rp.askedInVain(f, from, until)
+	return ok && len(asked) == 0
 }
 
 // asleep completes a finding about clients that sent nothing for a free lock, and its reason, if Redis told

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -161,4 +162,36 @@ func TestALockWhoseKeysWereNotWatchedIsNotCalledFree(t *testing.T) {
 	if v := liveness(t.Context(), NewCase(e)); v.Result != Unknown {
 		t.Errorf("got %+v, want unknown", v)
 	}
+}
+
+// Others take the lock in turn while a client is refused without a command. It was left free for that client: starved are
+// only clients that asked.
+func TestAClientThatNeverAsksDoesNotStarve(t *testing.T) {
+	beside := func(ask func(s *story, at float64, held bool)) func(*story) {
+		return func(s *story) {
+			s.healed(5)
+			for at := 10.0; at < 6000; at += 100 {
+				held := int(at-10)%500 == 0
+				if held {
+					s.take(at+30, 0, "OK", setPX(fmt.Sprint("t", at))...)
+				}
+				ask(s, at+50, held)
+				if held {
+					s.give(at+80, 0, "1", s.cad(fmt.Sprint("t", at))...)
+				}
+			}
+			s.keys(6100)
+		}
+	}
+	tales(t, []tale{
+		{"it never asks", "set-nx-px", beside(func(s *story, at float64, _ bool) {
+			s.invoke(at, 1, history.FAcquire)
+			s.done(at+1, 1, history.Fail)
+		}), []string{"liveness: left-free"}},
+		{"it asks", "set-nx-px", beside(func(s *story, at float64, held bool) {
+			if held {
+				s.busy(at, 1, "nil", setPX("t")...)
+			}
+		}), []string{"liveness: starved"}},
+	})
 }

@@ -18,11 +18,21 @@ func (t *Term) Given() time.Duration {
 // keys, the shortest of their TTLs counts, since a lock ends with the first of its keys. TTLOf returns 0 if
 // no key has a TTL. ok is false if the operation put nothing on keys.
 func (k *Keys) TTLOf(op int) (ttl time.Duration, ok bool) {
+	return k.ttlBy(op, func(*Term) bool { return true })
+}
+
+// TakenFor is TTLOf without renewals: only the operation's own commands count.
+func (k *Keys) TakenFor(op int) (ttl time.Duration, ok bool) {
+	return k.ttlBy(op, func(t *Term) bool { return t.Cmd < 0 || k.commands[t.Cmd].Op == op })
+}
+
+func (k *Keys) ttlBy(op int, counts func(*Term) bool) (ttl time.Duration, ok bool) {
 	longest := map[NodeKey]time.Duration{}
 	for _, g := range k.Of(op) {
 		for _, t := range g.Terms() {
-			at := g.NodeKey()
-			longest[at] = max(longest[at], t.Given())
+			if at := g.NodeKey(); counts(t) {
+				longest[at] = max(longest[at], t.Given())
+			}
 		}
 	}
 	for _, t := range longest {

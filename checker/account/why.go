@@ -90,6 +90,7 @@ var (
 	TTLNotReplicated = fact("ttl-unheard", "it lived on beyond {until}: {node} may not have heard of its TTL")
 	LongerThanSaid   = fact("longer-than-claimed", "that is longer than the {span} that the recipe claims")
 	GivenTooMuch     = fact("given-too-much", "its TTL was {age}, longer than the {span} that the recipe claims")
+	RenewedTooFar    = fact("renewed-too-far", "{who}'s {command} at {at} gave {key} a TTL of {age}, longer than the {span} that the recipe claims")
 	ClockSetBack     = fact("clock-set-back", "{node}'s wall clock had been set back, or was set right, so that {key} lived beyond {until}")
 	TimeAhead        = fact("time-ahead", "the time in it was by {who}'s wall clock, which was {apart} {whom}'s")
 	KeptAlive        = fact("kept-alive", "{who}, which did not hold it, went on prolonging it with {command}, last at {at}")

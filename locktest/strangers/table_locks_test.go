@@ -47,6 +47,11 @@ var table = map[string]promised{
 		allowed: all(limits(), wrong(checker.ShortLease, beliefs...)),
 		rows:    []row{finds("client-pause", "exclusion", checker.ShortLease)},
 	},
+	"extended-by-more": {
+		allowed: all(limits(), wrong(checker.LongLease, "liveness")),
+		rows:    []row{finds("client-crash", "liveness", checker.LongLease), finds("client-pause", "exclusion", checker.LeaseOutlived)},
+	},
+	"extended-anew": plain(),
 
 	"denies-release": {
 		allowed: all(limits(), wrong(checker.FalseAnswer, "conduct")),

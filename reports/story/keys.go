@@ -49,11 +49,13 @@ func (t *teller) keySteps() []Step {
 	return out
 }
 
-// deeds are the kinds of reasons that are a client's command or grant against another grant.
-var deeds = []account.What{account.RecordShared, account.Overwritten, account.RemovedKey, account.LateRemoval, account.LateOwnRemoval}
+// deeds are the kinds of reasons that are a client's command or grant against a grant, another's or its own.
+var deeds = []account.What{
+	account.RecordShared, account.Overwritten, account.RemovedKey, account.LateRemoval, account.LateOwnRemoval, account.OwnRemoval, account.RenewedTooFar,
+}
 
 // reasons returns steps for the reasons of the finding that no step about a key tells: a command that removed or
-// overwrote a grant beside others of the same key, such as another reader's.
+// overwrote a grant beside others of the same key, such as another reader's, or prolonged one too far.
 func (t *teller) reasons() []Step {
 	var out []Step
 	for _, r := range t.Finding.Account.Reasons {

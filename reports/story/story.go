@@ -377,5 +377,5 @@ func (t *teller) lifeOf(h checker.Hold) (life time.Duration, seen bool) {
 	if !ok {
 		return 0, false
 	}
-	return t.Keyspace.TTLOf(acquire.Invoke.Index)
+	return t.Keyspace.TakenFor(acquire.Invoke.Index)
 }
