@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/remedies"
 	"github.com/lockstorm/lockstorm/trial/shrink"
@@ -168,7 +169,6 @@ func (c Campaign) finish(ctx context.Context, pool worker.Pool, m *making, list 
 		if err == nil && !slices.Equal(s.Facts, l.Facts()) {
 			err = fmt.Errorf("%s shows %q when it runs again, not %q", l.Title(), s.Facts, l.Facts())
 		}
-		l.Remedies = s.Remedies
 		if err == nil && headline[i] && (l.Minimal == nil || !s.Shrunk) {
 			l.Minimal, err = c.smallest(ctx, pool, folder, m.specs[l.Key()])
 		}
@@ -186,7 +186,7 @@ func (c Campaign) finish(ctx context.Context, pool worker.Pool, m *making, list 
 }
 
 // remedied returns what remedies do about the flaws of a minimal trial.
-func remedied(ctx context.Context, pool worker.Pool, folder string, minimal trial.Spec) (*trial.Remedied, error) {
+func remedied(ctx context.Context, pool worker.Pool, folder string, minimal trial.Spec) (*remedy.Effects, error) {
 	defer os.RemoveAll(folder)
 	if _, err := pool.Run(ctx, trial.Task{Spec: minimal, Folder: folder, Keep: true}, nil); err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func remedied(ctx context.Context, pool worker.Pool, folder string, minimal tria
 	if err != nil || len(t.Flaws) == 0 {
 		return nil, err
 	}
-	r, err := remedies.Try(ctx, pool, t, e, folder+"-remedied")
+	r, err := remedies.Try(ctx, ctx, pool, t, e, folder+"-remedied")
 	return &r, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/testbed"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/remedies"
 	"github.com/lockstorm/lockstorm/trial/shrink"
@@ -27,6 +28,8 @@ type Replay struct {
 	// Worker is the command line of a worker process to run the trial in, as in Campaign; nil = run
 	// the trial in this process, which ends if the code under test panics.
 	Worker []string
+	// Try: try remedies on a violated trial, if it is on virtual time (trial.Result.Remedied).
+	Try bool
 }
 
 // Run runs the trial and judges it. Violations are in the verdicts; they are no error. The error is
@@ -47,8 +50,9 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	}
 	w := worker.NewPool(r.Testbed, r.Worker, 1)
+	defer w.Close()
 	d, err := w.Run(ctx, trial.Task{Spec: r.Spec, Folder: folder, Keep: true, Log: r.Log != nil}, r.Log)
-	if w.Close(); err != nil {
+	if err != nil {
 		return t, e, err
 	}
 	t = d.Trial
@@ -57,7 +61,30 @@ func (r Replay) Run(ctx context.Context) (t trial.Result, e history.Evidence, er
 	if err == nil && t.Err != "" {
 		err = errors.New(t.Err)
 	}
+	if err == nil && r.Try && !trial.RealTime(r.Testbed) {
+		err = remedies.Stored(ctx, ctx, w, folder)
+		stored, _, lerr := trial.Load(folder)
+		t.Remedied, err = stored.Remedied, cmp.Or(err, lerr)
+	}
 	return t, record.Evidence, err
+}
+
+// Remedy runs the trial, and tries these remedies together on it. why is "" if they have an effect; flaws says whether
+// the trial shows any without them.
+func (r Replay) Remedy(ctx context.Context, names ...string) (x remedy.Effect, why remedy.Why, flaws bool, err error) {
+	r.Dir, r.Log = "", nil
+	t, e, err := r.Run(ctx)
+	if err != nil || len(t.Flaws) == 0 {
+		return x, "", false, err
+	}
+	scratch, err := os.MkdirTemp("", "lockstorm-remedy-")
+	if err != nil {
+		return x, "", true, fmt.Errorf("replay: %w", err)
+	}
+	w := worker.NewPool(r.Testbed, r.Worker, 1)
+	defer w.Close()
+	x, why, err = remedies.TryThese(ctx, w, t, e, scratch, names...)
+	return x, why, true, err
 }
 
 // Shrink runs the trial, then looks, in at most the given number of trials, for a smaller one with the
@@ -84,12 +111,12 @@ func (r Replay) Shrink(ctx context.Context, trials int) (t trial.Result, e histo
 		return t, e, &input.Error{Err: err}
 	}
 	if err == nil {
-		err = remedies.Stored(ctx, pool, r.Dir)
+		err = remedies.Stored(ctx, ctx, pool, r.Dir)
 	}
 	if err != nil {
 		return t, e, err
 	}
 	stored, e, err := trial.Load(r.Dir)
-	t.Shrinking = stored.Shrinking
+	t.Shrinking, t.Remedied = stored.Shrinking, stored.Remedied
 	return t, e, err
 }

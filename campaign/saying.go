@@ -14,9 +14,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/internal/input"
-	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/nemesis"
-	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
 	"github.com/lockstorm/lockstorm/trial/shrink"
 	"github.com/lockstorm/lockstorm/trial/worker"
@@ -25,10 +23,9 @@ import (
 // Saying is what this build says of a trial of the corpus.
 type Saying struct {
 	Line corpus.Line // as listed
-	// Facts, Remedies and Hash are as this build has them.
-	Facts    []string
-	Remedies []string
-	Hash     string
+	// Facts and Hash are as this build has them.
+	Facts []string
+	Hash  string
 	// Shrunk is false if Line.Minimal does not show the trial's flaw any more.
 	Shrunk bool
 	// Err says why the trial could not be run or judged.
@@ -37,7 +34,7 @@ type Saying struct {
 
 // Difference is one way in which a build says something else than the list.
 type Difference struct {
-	What    string // "fact", "remedy", "minimal trial", "history" or "error"
+	What    string // "fact", "minimal trial", "history" or "error"
 	Gone    bool   // the list has it, the build does not
 	Text    string
 	History bool // only the bytes of the history differ
@@ -49,20 +46,17 @@ func (s Saying) Differences() (all []Difference) {
 	if s.Err != nil {
 		return []Difference{{What: "error", Text: s.Err.Error()}}
 	}
-	compare := func(what string, was, is []string) {
-		for _, text := range was {
-			if !slices.Contains(is, text) {
-				all = append(all, Difference{What: what, Gone: true, Text: text})
-			}
-		}
-		for _, text := range is {
-			if !slices.Contains(was, text) {
-				all = append(all, Difference{What: what, Text: text})
-			}
+	was := s.Line.Facts()
+	for _, text := range was {
+		if !slices.Contains(s.Facts, text) {
+			all = append(all, Difference{What: "fact", Gone: true, Text: text})
 		}
 	}
-	compare("fact", s.Line.Facts(), s.Facts)
-	compare("remedy", s.Line.Remedies, s.Remedies)
+	for _, text := range s.Facts {
+		if !slices.Contains(was, text) {
+			all = append(all, Difference{What: "fact", Text: text})
+		}
+	}
 	if !s.Shrunk {
 		all = append(all, Difference{What: "minimal trial", Gone: true, Text: "it does not show the flaw of the trial"})
 	}
@@ -182,8 +176,7 @@ func (c Campaign) lines(ctx context.Context, pool worker.Pool, dir string) (map[
 // say runs one trial, and its smallest version if the line has one.
 func say(ctx context.Context, pool worker.Pool, folder string, spec trial.Spec, l corpus.Line) Saying {
 	s := Saying{Line: l, Shrunk: true}
-	defer os.RemoveAll(folder)
-	d, err := pool.Run(ctx, trial.Task{Spec: spec, Folder: folder, Keep: true, Probe: l.Fault == nemesis.Undisturbed().Name}, nil)
+	d, err := pool.Run(ctx, trial.Task{Spec: spec, Folder: folder, Drop: true, Probe: l.Fault == nemesis.Undisturbed().Name}, nil)
 	if err == nil && d.Trial.Err != "" {
 		err = errors.New(d.Trial.Err)
 	}
@@ -193,26 +186,10 @@ func say(ctx context.Context, pool worker.Pool, folder string, spec trial.Spec, 
 	}
 	d.Trial.Spec = spec
 	s.Facts, s.Hash = corpus.Facts(d.Trial), d.Trial.Hash[:min(corpus.HashDigits, len(d.Trial.Hash))]
-	record, err := trial.LoadRecord(folder)
-	if err != nil {
-		s.Err = err
-		return s
-	}
-	s.Remedies = remediesOf(d.Trial, record)
 	if l.Minimal != nil {
 		s.Shrunk, s.Err = shrink.Stands(ctx, pool, d.Trial, *l.Minimal, folder+"-minimal")
 	}
 	return s
-}
-
-// remediesOf returns what the story of the trial's first finding offers.
-func remediesOf(t trial.Result, r trial.Record) []string {
-	recipe, _ := locks.ByID(t.Spec.Lock)
-	f, ok := story.FocusOn(story.Trial{Verdicts: t.Verdicts, Declared: recipe.Flaws, Evidence: r.Evidence})
-	if !ok {
-		return nil
-	}
-	return story.Tell(f).Remedies
 }
 
 // SayRecorded judges a trial that is stored in a folder, from its files alone.
@@ -228,7 +205,7 @@ func SayRecorded(ctx context.Context, folder string, l corpus.Line) Saying {
 		s.Err = err
 		return s
 	}
-	s.Facts, s.Remedies = corpus.Facts(t), remediesOf(t, record)
+	s.Facts = corpus.Facts(t)
 	return s
 }
 
@@ -250,7 +227,7 @@ func Record(ctx context.Context, folder, dir string) ([]byte, error) {
 		return nil, input.Errorf("%s: %w", folder, err)
 	}
 	t := *record.Spec
-	r := corpus.Recorded{Folder: filepath.ToSlash(path), Line: corpus.Line{Lock: t.Lock, Fault: t.Fault, Workload: t.Workload, Schedule: t.Schedule, For: s.Facts, Remedies: s.Remedies}}
+	r := corpus.Recorded{Folder: filepath.ToSlash(path), Line: corpus.Line{Lock: t.Lock, Fault: t.Fault, Workload: t.Workload, Schedule: t.Schedule, For: s.Facts}}
 	if !t.Named() {
 		r.Line.Trial = t.Trial
 	}

@@ -75,5 +75,5 @@ func (r *run) minimize(ctx context.Context, t trial.Result) error {
 	if err := shrink.Stored(ctx, r.Config.Shrink, r.workers, t, folder); err != nil {
 		return err
 	}
-	return remedies.Stored(ctx, r.workers, filepath.Join(folder, trial.MinimalFolder))
+	return remedies.Stored(ctx, ctx, r.workers, filepath.Join(folder, trial.MinimalFolder))
 }

@@ -183,10 +183,7 @@ func exists(folder, name string) bool {
 
 // told returns a trial as the input for a story and a timeline.
 func told(t trial.Result, e history.Evidence) story.Trial {
-	s := story.Trial{Title: trialTitle(t), Verdicts: t.Verdicts, Evidence: e}
-	if t.Shrinking != nil && t.Shrinking.Remedied != nil {
-		s.WereTried, s.Tried = true, effects(*t.Shrinking.Remedied)
-	}
+	s := story.Trial{Title: trialTitle(t), Verdicts: t.Verdicts, Evidence: e, Remedied: t.Remedied}
 	for _, f := range t.Flaws {
 		s.Declared = append(s.Declared, locks.Flaw{Oracle: f.Oracle, Cause: f.Cause, Kind: f.Kind})
 	}

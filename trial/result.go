@@ -103,6 +103,8 @@ type Result struct {
 	// Shrinking says how a minimal trial came about, or why there is none; nil = nobody asked to
 	// shrink the trial. Only Load and package shrink set it.
 	Shrinking *Shrinking `json:"-"`
+	// Remedied says what remedies do about the trial's flaws; nil = none was tried. Only Load and who tries remedies set it.
+	Remedied *remedy.Effects `json:"-"`
 }
 
 // Exercised says whether the trial's fault hit something. A trial without a fault is

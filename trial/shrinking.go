@@ -26,8 +26,6 @@ type Shrinking struct {
 	Unfinished string `json:"unfinished,omitempty"`
 	// NotShrunk: no smaller trial was found, for the reason in Unfinished.
 	NotShrunk bool `json:"notShrunk,omitempty"`
-	// Remedied says what remedies do about the minimal trial's flaws; nil = none was tried.
-	Remedied *Remedied `json:"remedied,omitempty"`
 }
 
 // Words returns the sizes in words for a reader: "3 to 2 clients, 676 to 52 operations".

@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/packed"
 	"github.com/lockstorm/lockstorm/locks"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // verdictFile is the content of a trial's verdict.json.
@@ -28,11 +29,13 @@ type verdictFile struct {
 	Err      string `json:"error,omitempty"`
 	// Shrinking says how a minimal trial came about, or why there is none.
 	Shrinking *Shrinking `json:"shrinking,omitempty"`
+	// Remedied says what remedies do about the flaws; nil = none was tried.
+	Remedied *remedy.Effects `json:"remedied,omitempty"`
 }
 
 func verdictOf(t Result) verdictFile {
 	return verdictFile{Outcome: t.Outcome, Kind: t.Kind, Flaws: t.Flaws, Verdicts: t.Verdicts, Hits: t.Hits, Progress: t.Progress,
-		Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Promised: t.Promised, Err: t.Err, Shrinking: t.Shrinking}
+		Ops: t.Ops, Commands: t.Commands, Keys: t.Keys, Hash: t.Hash, Promised: t.Promised, Err: t.Err, Shrinking: t.Shrinking, Remedied: t.Remedied}
 }
 
 // WriteVerdict writes a folder's verdict.json, compressed if the history beside it is.
@@ -58,7 +61,7 @@ func Load(folder string) (Result, history.Evidence, error) {
 	}
 	v, err := loadVerdict(folder)
 	t := Result{Outcome: v.Outcome, Kind: v.Kind, Flaws: v.Flaws, Verdicts: v.Verdicts, Hits: v.Hits,
-		Ops: v.Ops, Commands: v.Commands, Keys: v.Keys, Hash: v.Hash, Promised: v.Promised, Err: v.Err, Progress: v.Progress, Shrinking: v.Shrinking}
+		Ops: v.Ops, Commands: v.Commands, Keys: v.Keys, Hash: v.Hash, Promised: v.Promised, Err: v.Err, Progress: v.Progress, Shrinking: v.Shrinking, Remedied: v.Remedied}
 	if r.Spec != nil {
 		t.Spec = *r.Spec
 	}
@@ -78,5 +81,15 @@ func Label(folder string, s Shrinking) error {
 		return err
 	}
 	v.Shrinking = &s
+	return v.write(folder)
+}
+
+// SetRemedied stores the effects of remedies with a judged trial that is stored in a folder.
+func SetRemedied(folder string, r remedy.Effects) error {
+	v, err := loadVerdict(folder)
+	if err != nil {
+		return err
+	}
+	v.Remedied = &r
 	return v.write(folder)
 }

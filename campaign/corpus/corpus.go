@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockstorm/lockstorm/internal/input"
 	"github.com/lockstorm/lockstorm/nemesis"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/trial"
 )
 
@@ -43,8 +44,6 @@ type Line struct {
 	// this cell, and a kind of operation (trial.Operations), "extend ok, late, yes", of this lock. No other line is
 	// kept for them. A recipe whose code for them has changed gives the trial another Hash.
 	Operations []string `json:"operations,omitempty"`
-	// Remedies are what the story of the trial's first finding offers (story.Story.Remedies).
-	Remedies []string `json:"remedies,omitempty"`
 	// Hash is the beginning of history.Hash of the trial.
 	Hash string `json:"hash,omitempty"`
 	// Draw, in a line of a cell without a violation, is the number of trials to draw so that the
@@ -53,7 +52,7 @@ type Line struct {
 	// Minimal is the shrunk version of the trial, if reports show the trial for its cell.
 	Minimal *trial.Spec `json:"minimal,omitempty"`
 	// Remedied says what remedies do about the flaws of Minimal.
-	Remedied *trial.Remedied `json:"remedied,omitempty"`
+	Remedied *remedy.Effects `json:"remedied,omitempty"`
 
 	// at is the line's place, as "set-nx-px.jsonl:12", for messages.
 	at string

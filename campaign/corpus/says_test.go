@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 
 var histories = flag.Bool("histories", true, "also fail if the bytes of a history differ from the list")
 
-// Every trial of the corpus shows what the list says: outcome, flaws, broken assumptions and
-// remedies, and its smallest version still shows the same flaw. A difference is a change of a
+// Every trial of the corpus shows what the list says: outcome, flaws and broken assumptions,
+// and its smallest version still shows the same flaw. A difference is a change of a
 // verdict: argue it, then write the lists anew by make corpus.
 func TestTheCorpusShowsItsFacts(t *testing.T) {
 	list, err := corpus.Builtin()

@@ -9,7 +9,6 @@ import (
 	"github.com/lockstorm/lockstorm/campaign/corpus"
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/testbed/remedy"
-	"github.com/lockstorm/lockstorm/trial"
 )
 
 // against has the remedies without whose absence a cause cannot be. Causes that no remedy is against are not here. A
@@ -25,6 +24,7 @@ var against = map[checker.Cause][]string{
 	checker.ClientClock:    {remedy.Clocks, remedy.KeepWhileInUse},
 	checker.LateCommand:    {remedy.NoLateMessage, remedy.UniqueToken, remedy.OwnRelease},
 	checker.OrphanedKey:    {remedy.NoOrphan},
+	checker.NoExpiry:       {remedy.Expiry},
 }
 
 // crash leaves keys that no client releases: no remedy is against an orphaned key of it.
@@ -73,7 +73,7 @@ func survivors(l corpus.Line) (all []string) {
 		return nil
 	}
 	if len(l.Remedied.Tried) == 0 {
-		cause, _, _ := strings.Cut(slices.Concat(l.Remedies, []string{""})[0], ".")
+		cause := causeOf(l)
 		panics := slices.ContainsFunc(l.Facts(), func(fact string) bool { return strings.HasPrefix(fact, "conduct by panic") })
 		if against[checker.Cause(cause)] == nil || panics || l.Fault == crash && cause == string(checker.OrphanedKey) { // shrinking has kept the panic, against which no remedy is
 			return nil
@@ -89,9 +89,9 @@ func survivors(l corpus.Line) (all []string) {
 				causes, remedies = append(causes, cause), append(remedies, own...)
 			}
 		}
-		cured := slices.ContainsFunc(l.Remedied.Tried, func(x trial.Tried) bool {
+		cured := slices.ContainsFunc(l.Remedied.Tried, func(x remedy.Effect) bool {
 			other := func(name string) bool { return !slices.Contains(remedies, name) }
-			return slices.Contains(x.Gone, oracle) && !slices.ContainsFunc(x.Remedies, other)
+			return slices.ContainsFunc(x.Gone, func(v string) bool { return oracleOf(v) == oracle }) && !slices.ContainsFunc(x.Remedies, other)
 		})
 		if !cured && len(causes) > 0 {
 			all = append(all, oracle+" by "+strings.Join(slices.Compact(causes), "+"))
@@ -101,11 +101,24 @@ func survivors(l corpus.Line) (all []string) {
 }
 
 // violated returns the oracles that the minimal trial violates: each is gone or left.
-func violated(x trial.Tried) []string {
-	all := slices.Clone(x.Gone)
-	for _, f := range x.Left {
-		all = append(all, f.Oracle)
+func violated(x remedy.Effect) (all []string) {
+	for _, v := range slices.Concat(x.Gone, x.Left, x.Undecided) {
+		all = append(all, oracleOf(v))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// oracleOf returns the oracle of a violation that may be for ever.
+func oracleOf(violation string) string { return strings.TrimSuffix(violation, " for ever") }
+
+// causeOf returns the cause of the worst flaw of the line.
+func causeOf(l corpus.Line) string {
+	for _, fact := range l.Facts() {
+		flaw, _, _ := strings.Cut(fact, ", ")
+		if _, cause, is := strings.Cut(flaw, " by "); is && corpus.IsFlaw(fact) {
+			return cause
+		}
+	}
+	return ""
 }

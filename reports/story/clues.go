@@ -3,9 +3,7 @@ package story
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/checker/account"
@@ -14,33 +12,25 @@ import (
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
 )
 
-// clues are properties of the lock that the evidence shows. Remedies are selected by clues, never
+// clues are properties of the lock that the evidence shows. Measures are selected by clues, never
 // by the lock's name.
 type clues struct {
-	tokens tokenUse
-	// took names the different commands of one of the story's acquires: of the acquire with the most
-	// different commands. A single command or script means that the lock is taken atomically.
-	took []string
-	// freed is a command that removed another client's key. prolonged is a command that changed
-	// the expiry of another client's key.
-	freed, prolonged *clue
-	// late: a command that the finding names ran long after it was sent.
-	late bool
-	// hasTTL: the keys have a TTL or should have one. renews: the lock claims to renew its lease.
+	perAttempt bool // every attempt writes a value of its own
+	// clears: an acquire removed another client's key. sets: an acquire changed the expiry of another client's key.
+	clears, sets bool
+	// hasTTL: the keys have a TTL or should have one. renews: the lock renews its lease.
 	// fenced: the lock claims to grant fencing tokens. deadlines: a holder has a deadline by its
-	// own clock. settable: that is its wall clock. readers: it is a read-write lock.
-	// reentrant: the lock claims to be reentrant.
-	hasTTL, renews, fenced, deadlines, settable, readers, reentrant bool
+	// own clock. ownDeadline: that is its wall clock, only this clock mattered, and Redis counts the key's TTL.
+	// readers: it is a read-write lock.
+	hasTTL, renews, fenced, deadlines, ownDeadline, readers bool
 	// nodes is how many nodes must grant the lock.
 	nodes                                    int
 	promoted, restarted, evicted, splitBrain bool
 	twoPrimaries                             bool // different primaries granted the holds in the harm
 	crashed                                  bool
 	hung                                     bool // a client of the story never came back from its work
-	waited                                   bool // enough replicas acknowledged a holder's key (WAIT) before a promotion
 	counted                                  bool // a client repeated a command after a lost reply, and the re-entrant lock counted both
 	unasked                                  bool // a client entered its lock again without sending a command to Redis
-	severed                                  bool // until the harm began, a fault kept a client's commands from a node
 	extended                                 bool // the harm is an extension that succeeded too late
 	unfenced                                 bool // a grant carried no fencing token
 	overclaimed                              bool // a holder's own deadline came after its lease had ended
@@ -48,37 +38,21 @@ type clues struct {
 	reasons map[account.What]bool
 }
 
-// unsent reports whether a renewal was not sent in time.
-func (c clues) unsent() bool {
-	return c.reasons[account.RenewalMissing] || c.reasons[account.RenewalStopped] || c.reasons[account.RenewedInstead]
-}
-
-// ungranted reports whether a client that did not crash set the key in an attempt, but did not
-// learn that the lock was granted.
-func (c clues) ungranted() bool {
-	return c.reasons[account.SetInVain] || c.reasons[account.SetUnknown] || c.reasons[account.SetAfterwards]
-}
-
-// ownDeadline reports whether only the holder's own clock mattered: a holder has a deadline by its wall
-// clock, Redis counts the TTL of the key, and the key's value is not a time.
-func (c clues) ownDeadline() bool { return c.settable && c.hasTTL && c.tokens != aTime }
-
-// clue is a command that changed another client's key. readFirst: the sender had read the key before,
-// by a separate command of the same operation.
-type clue struct {
-	client            int
-	name              string
-	script, readFirst bool
-	acquiring         bool // the command belongs to an acquire
-}
+// lost reports whether a fault struck that may set a node's data back.
+func (c clues) lost() bool { return c.promoted || c.restarted || c.splitBrain }
 
 func (t *teller) clues() clues {
 	c := clues{
-		tokens: t.tokens.use, hasTTL: t.leased(), renews: t.Claims.Renews, fenced: t.Claims.Fenced,
-		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, reentrant: t.Claims.Reentrant, nodes: t.Claims.NodeQuorum(),
+		perAttempt: t.tokens.use == perAttempt, hasTTL: t.leased(), fenced: t.Claims.Fenced, renews: t.renews(),
+		reasons: map[account.What]bool{}, readers: t.Claims.ReadWrite, nodes: t.Claims.NodeQuorum(),
 		extended: t.Finding.Account.What == account.ExtendedLate, unfenced: t.Finding.Account.What == account.FenceMissing,
 	}
-	t.holdClues(&c)
+	for _, h := range t.storyHolds {
+		if lease := facts.OpOf(t.Ops, h.Acquire).Lease; lease != nil && lease.Deadline > 0 {
+			c.deadlines = true
+			c.ownDeadline = c.ownDeadline || !lease.Monotonic && c.hasTTL && t.tokens.use != aTime
+		}
+	}
 	c.counted = t.Finding.kind() == checker.HarmReentry && t.repeated()
 	for _, i := range t.Finding.Ops {
 		c.unasked = c.unasked || t.Finding.kind() == checker.HarmReentry && t.enteredUnasked(i)
@@ -87,18 +61,10 @@ func (t *teller) clues() clues {
 		c.reasons[r.What] = true
 	}
 	for _, x := range t.Events {
-		if !x.Foreign() || !t.concerns(x) {
-			continue
+		if command, ok := facts.CommandAt(t.Commands, x.Command); ok && x.Foreign() && t.concerns(x) && facts.OpOf(t.Ops, command.Op).F == history.FAcquire {
+			c.clears = c.clears || x.Kind == facts.Deleted
+			c.sets = c.sets || x.Kind == facts.Renewed
 		}
-		if x.Kind == facts.Deleted {
-			c.freed = t.clue(x)
-		}
-		if x.Kind == facts.Renewed {
-			c.prolonged = t.clue(x)
-		}
-	}
-	for _, x := range t.commandsAt(t.Finding.Commands) {
-		c.late = c.late || x.Ran() && x.Served-x.Sent > Lateness
 	}
 	t.nemesisClues(&c)
 	c.splitBrain = slices.ContainsFunc(facts.Splits(t.Ops), func(s facts.Split) bool {
@@ -106,29 +72,16 @@ func (t *teller) clues() clues {
 	})
 	broken := t.Finding.Account.Broken
 	c.overclaimed = broken != nil && broken.Premise == account.CountsRight
-	c.severed = t.severed()
 	c.twoPrimaries = c.splitBrain && c.nodes == 1 && t.apart(t.Involved())
 	return c
 }
 
-// holdClues notes what the holds of the story show.
-func (t *teller) holdClues(c *clues) {
-	for _, h := range t.storyHolds {
-		g := t.grant(h)
-		var took []string
-		for _, x := range g.Commands {
-			if name := t.commandName(x); !slices.Contains(took, name) {
-				took = append(took, name)
-			}
-		}
-		if len(took) > len(c.took) {
-			c.took = took
-		}
-		c.waited = c.waited || t.promotedSince(h.From) && slices.ContainsFunc(g.Commands, acknowledged)
-		lease := facts.OpOf(t.Ops, h.Acquire).Lease
-		c.deadlines = c.deadlines || lease != nil && lease.Deadline > 0
-		c.settable = c.settable || lease != nil && lease.Deadline > 0 && !lease.Monotonic
-	}
+// renews reports whether the lock claims to renew its lease, or does so in the background.
+func (t *teller) renews() bool {
+	return t.Claims.Renews || slices.ContainsFunc(t.Events, func(x facts.Event) bool {
+		c, ok := facts.CommandAt(t.Commands, x.Command)
+		return ok && x.Kind == facts.Renewed && !x.Foreign() && c.Op < 0
+	})
 }
 
 // nemesisClues notes which faults struck before the finding's end.
@@ -168,51 +121,12 @@ func (t *teller) leased() bool {
 	return t.Claims.Recovery > 0 && !t.Claims.ClientClock || slices.ContainsFunc(t.Keyspace.Grants, func(g *keyspace.Grant) bool { return g.Last().Mortal })
 }
 
-// acknowledged reports whether the command is a WAIT that enough replicas acknowledged.
-func acknowledged(c history.Command) bool {
-	if len(c.Args) < 2 || !strings.EqualFold(string(c.Args[0]), "WAIT") {
-		return false
-	}
-	asked, err := strconv.Atoi(string(c.Args[1]))
-	got, err2 := strconv.Atoi(string(c.Reply))
-	return err == nil && err2 == nil && asked > 0 && got >= asked
-}
-
-// promotedSince reports whether a replica was promoted from the given instant to the end of the
-// finding.
-func (t *teller) promotedSince(at time.Duration) bool {
-	return slices.ContainsFunc(t.Ops, func(op history.Op) bool {
-		return op.F == history.FPromote && op.Time >= at && op.Time <= t.Finding.To
-	})
-}
-
-// severed reports whether a fault cut a client of the story off from a node: the client lost a
-// command there, and the fault lasted until the harm began.
-func (t *teller) severed() bool {
-	return slices.ContainsFunc(t.Windows, func(w facts.Window) bool {
-		return w.Hits > 0 && w.To >= t.Finding.From && slices.ContainsFunc(t.Commands, func(c history.Command) bool {
-			return slices.Contains(t.Cast, c.Client) && c.Arrived == 0 && c.Sent <= t.Finding.From && lostOn(w, c)
-		})
-	})
-}
-
 // enteredUnasked reports whether the history's entry at index belongs to an acquire that succeeded
 // without sending a command.
 func (t *teller) enteredUnasked(index int) bool {
 	p, ok := t.Pair(index)
 	return ok && p.Complete != nil && p.Invoke.F == history.FAcquire && p.Complete.Type == history.OK &&
 		!slices.ContainsFunc(t.Commands, func(c history.Command) bool { return c.Op == p.Invoke.Index })
-}
-
-func (t *teller) clue(x facts.Event) *clue {
-	c, ok := facts.CommandAt(t.Commands, x.Command)
-	if !ok {
-		return nil
-	}
-	return &clue{
-		client: x.Client, name: t.commandName(c), script: scripted(c), readFirst: t.readFirst(c),
-		acquiring: facts.OpOf(t.Ops, c.Op).F == history.FAcquire,
-	}
 }
 
 // readFirst reports whether the sender of a command had read a key on that node before, in the same

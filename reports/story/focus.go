@@ -9,6 +9,7 @@ import (
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports/internal/facts"
+	"github.com/lockstorm/lockstorm/testbed/remedy"
 )
 
 // Trial is the input for a story or a timeline.
@@ -18,9 +19,8 @@ type Trial struct {
 	Verdicts []checker.Verdict
 	// Declared are the lock's known flaws. Any other finding is unexpected.
 	Declared []locks.Flaw
-	// WereTried says that remedies were tried on the trial. Tried are those with an effect, the best first.
-	WereTried bool
-	Tried     []Tried
+	// Remedied says what remedies do about the trial's violations; nil = none was tried.
+	Remedied *remedy.Effects
 	history.Evidence
 }
 

@@ -40,12 +40,11 @@ func TestAdviceOnARaceAcrossTwoPrimariesIsNoAtomicStep(t *testing.T) {
 
 func TestAStoryTellsWhatTriedRemediesDid(t *testing.T) {
 	told := trialOf(reporttest.Made(t, "evicted"))
-	told.WereTried = true
-	told.Tried = []Tried{
+	told.Remedied = &remedy.Effects{Tried: []remedy.Effect{
 		{Remedies: []string{remedy.Durable}, Gone: []string{"exclusion", "resource"}},
 		{Remedies: []string{remedy.KeepWhileInUse}, Gone: []string{"exclusion", "resource"}},
 		{Remedies: []string{remedy.OwnRelease, remedy.UniqueToken}, Gone: []string{"resource"}, Left: []string{"exclusion"}, Instead: []string{"liveness by no-expiry, for ever"}},
-	}
+	}}
 	f, ok := FocusOn(told)
 	if !ok {
 		t.Fatal("no finding to tell")
@@ -70,8 +69,9 @@ func TestAStoryTellsWhatTriedRemediesDid(t *testing.T) {
 func TestAListOfRemediesSaysOnceThatNoneWasTried(t *testing.T) {
 	for _, tried := range []bool{false, true} {
 		told := trialOf(reporttest.Made(t, "evicted"))
-		told.WereTried = tried
-		told.Tried = []Tried{{Remedies: []string{remedy.Durable}, Gone: []string{"exclusion", "resource"}}}
+		if tried {
+			told.Remedied = &remedy.Effects{Tried: []remedy.Effect{{Remedies: []string{remedy.Durable}, Gone: []string{"exclusion", "resource"}}}}
+		}
 		f, ok := FocusOn(told)
 		if !ok {
 			t.Fatal("no finding to tell")
@@ -82,43 +82,6 @@ func TestAListOfRemediesSaysOnceThatNoneWasTried(t *testing.T) {
 				t.Errorf("%s, tried: %t: %d times says that none was tried\n%s", name, tried, n, text)
 			}
 		}
-	}
-}
-
-// Sending the renewal again helps only if it can arrive before the lease ends.
-func TestAdviceOnALostRenewalAsksWhetherAnotherCouldArrive(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		until float64 // the partition's end, in ms
-		again bool
-	}{
-		{"a short partition", 700, true},
-		{"a partition that outlasts the lease", 1900, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			tape := reporttest.NewTapeOf(t, "set-nx-px-watchdog")
-			tape.Acquire(0, 10, 13)
-			tape.Command(0, "n0", 10.4, "OK", "SET orders token-a PX 1000 NX")
-			tape.Window(343, c.until, history.Window{Fault: "partition", Effect: history.Cut, Links: reporttest.Link("c0", "n0", history.Both), Hits: 1})
-			lost := tape.Command(0, "n0", 343, "", "EXPIRE orders 1")
-			lost.Arrived, lost.Served, lost.Replied = 0, 0, 0
-			tape.Acquire(1, 1700, 1703)
-			tape.Command(1, "n0", 1700.4, "OK", "SET orders token-b PX 1000 NX")
-			tape.Release(1, 1800, 1803, history.OK)
-			tape.Release(0, 1850, 1853, history.Info)
-			e := tape.Evidence()
-			verdicts, err := checker.Judge(t.Context(), e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, ok := FocusOn(trialOf(tape.Trial("lost-renewal", "set-nx-px-watchdog", "partition", locks.Bug, e, verdicts...)))
-			if !ok || f.Finding.Cause != checker.RenewalFailed {
-				t.Fatalf("got %+v, want a renewal that failed", f.Finding)
-			}
-			if got := strings.Join(Tell(f).Prevented, "\n"); strings.Contains(got, "trying again") != c.again {
-				t.Errorf("got advice\n%s\nwant another try in it: %t", got, c.again)
-			}
-		})
 	}
 }
 

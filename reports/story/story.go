@@ -25,9 +25,6 @@ type Story struct {
 	// Tried says that remedies were tried on the trial: Prevented tells what they did. Otherwise it has what usually
 	// helps against the cause.
 	Tried bool
-	// Remedies identify the texts of Prevented, as "foreign-delete.2": the cause, and the remedy's place
-	// in that cause's table, from 1; 0 = it applies to every cause.
-	Remedies []string
 	// Note says why there is no story; "" if there is one.
 	Note string
 }
@@ -67,10 +64,7 @@ func Tell(f Focus) Story {
 	)
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	s := Story{Steps: shorten(joined(steps)), Broken: broken(f)}
-	s.Prevented, s.Remedies = t.prevented()
-	if t.WereTried {
-		s.Prevented, s.Tried = t.tried(), true
-	}
+	s.Prevented, s.Tried = t.prevented(), t.Remedied != nil
 	return s
 }
 

@@ -30,6 +30,7 @@ const (
 	AtomicTake      = "atomic-take"
 	Clocks          = "clocks-agree"
 	Durable         = "durable-node"
+	Expiry          = "key-expires"
 	Fence           = "fenced-resource"
 	KeepWhileInUse  = "key-lives"
 	NoLateMessage   = "no-late-message"
@@ -50,15 +51,17 @@ var all = []Remedy{
 	{Name: AtomicRelease, Does: "refuses a release's write to a key that another client changed since the release's first command",
 		Measure: "looking and removing in one Lua script on release"},
 	{Name: OwnRenewal, Does: "refuses to prolong a key whose value is not the renewer's",
-		Measure: "an owner check on renewal: one Lua script that compares the key's value with the renewer's token and only then prolongs it"},
+		Measure: "an owner check on renewal and extension: one Lua script that compares the key's value with the renewer's token, prolongs it only then, and answers otherwise that the lock is lost"},
 	{Name: UniqueToken, Does: "gives every attempt a value of its own: a read of another attempt's key differs from one's own value",
-		Measure: "a token: a different value in the key for every attempt"},
+		Measure: "a token: a different value in the key for every attempt, so that a client can tell its own key from another's"},
 	{Name: StopsAtDeadline, Does: "ends a holder's section at its first touch after the lease time, counted from before its attempt",
-		Measure: "a holder that looks at its clock before every write and stops when its lease time is over"},
+		Measure: "a holder that looks at its clock before every write and stops when its lease time is over; a pause between the look and the write stays possible"},
 	{Name: KeepWhileInUse, Does: "keeps a key from expiring while its holder works",
 		Measure: "a longer lease, or renewing it while its holder works, makes it rarer", Rarer: true},
-	{Name: NoLateMessage, Does: "drops a command that arrives after the operation that sent it, or a lease time after its sending", Stops: true,
-		Measure: "commands that cannot arrive after their sender has given them up"},
+	{Name: NoLateMessage, Does: "drops a command that arrives after the operation that sent it, or a lease time after its sending", Stops: true, Rarer: true,
+		Measure: "closing a connection whose command got no answer makes commands rarer that arrive after their sender has given them up"},
+	{Name: Expiry, Does: "gives a lock's key without a TTL the lease time, counted from its last change",
+		Measure: "a TTL on the key, set by the command that takes the lock: `SET key token NX PX ttl`"},
 	{Name: NoOrphan, Does: "removes a lock's key once the attempt that set it holds nothing any more, unless its client has crashed",
 		Measure: "releasing what an attempt without an answer may have taken, by its token, until Redis answers"},
 	{Name: Fence, Does: "numbers the grants, and the resource refuses a number below the greatest it saw",

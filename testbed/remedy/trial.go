@@ -64,6 +64,9 @@ func New(names []string, ttl time.Duration, clock func() time.Duration) *Trial {
 // On reports whether a remedy is in force.
 func (t *Trial) On(name string) bool { return t != nil && slices.Contains(t.names, name) }
 
+// Lease returns the lease time.
+func (t *Trial) Lease() time.Duration { return t.ttl }
+
 // Act notes that a remedy changed something.
 func (t *Trial) Act() {
 	t.mu.Lock()

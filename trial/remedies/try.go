@@ -8,8 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 
+	"github.com/lockstorm/lockstorm/checker"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/testbed/remedy"
 	"github.com/lockstorm/lockstorm/trial"
@@ -20,62 +24,75 @@ type Runner interface {
 	Run(ctx context.Context, t trial.Task, log func(history.Command)) (trial.Done, error)
 }
 
-// Stored tries all remedies on the minimal trial that is stored in a folder, and stores their effects with it.
-// It does nothing if there is no such trial.
-func Stored(ctx context.Context, on Runner, folder string) error {
-	minimal, e, err := trial.Load(folder)
-	if errors.Is(err, os.ErrNotExist) || err == nil && len(minimal.Flaws) == 0 {
+// Stored tries all remedies on the trial that is stored in a folder, and stores their effects with it. It does nothing
+// if there is no such trial, or if the trial has no flaws. After the end of budget it begins
+// no trial, and stores what is known.
+func Stored(ctx, budget context.Context, on Runner, folder string) error {
+	t, e, err := trial.Load(folder)
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(t.Flaws) == 0 {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("try remedies: %w", err)
 	}
-	r, err := Try(ctx, on, minimal, e, folder+".remedied")
+	r, err := Try(ctx, budget, on, t, e, filepath.Clean(folder)+".remedied")
 	if err != nil {
 		return err
 	}
 	return trial.SetRemedied(folder, r)
 }
 
-// Try tries all remedies on a trial that repeats, with this evidence: each alone and, if none is enough, two together.
-// A remedy has an effect only if
+// Try tries all remedies on a trial that repeats and has flaws, with this evidence: each alone and, if none is enough,
+// two together. A remedy has an effect only if
 //
 //   - it acts, and up to then nothing differs from the trial;
 //   - the fault still hits something, unless the remedy stops the fault;
-//   - no oracle that it satisfies is violated in any variation of the trial (variations).
+//   - no violation that is gone is back in any variation of the trial (variations).
 //
-// It runs trials in the folder scratch, and removes that folder.
-func Try(ctx context.Context, on Runner, t trial.Result, e history.Evidence, scratch string) (r trial.Remedied, err error) {
+// It runs trials in the folder scratch, and removes that folder. After the end of budget it begins no trial; the
+// remedies that it did not try are among r.Others.
+func Try(ctx, budget context.Context, on Runner, t trial.Result, e history.Evidence, scratch string) (r remedy.Effects, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	y := &trying{ctx: ctx, on: on, trial: t, evidence: e, scratch: scratch}
-	specs, shown := y.variations()
-	r.Variations, r.Shown, y.varied = len(specs), shown, specs
+	y := newTrying(ctx, budget, on, t, e, scratch)
+	r.Variations, r.Shown, r.Others = len(y.varied), y.shown, map[string]remedy.Why{}
 	var acted []string
-	for _, m := range remedy.All() {
-		tried, acts := y.try(m.Name)
-		if acts && (tried == nil || !tried.Enough()) && !m.Rarer {
+	all := remedy.All()
+	tries := y.each(len(all), func(i int) []string { return []string{all[i].Name} })
+	for i, m := range all {
+		tried, why := tries[i].Effect, tries[i].why
+		if why != remedy.Idle && !m.Rarer && (why != "" || !tried.Enough()) {
 			acted = append(acted, m.Name)
 		}
-		if tried != nil {
-			r.Tried = append(r.Tried, *tried)
+		if why == "" {
+			r.Tried = append(r.Tried, tried)
+		} else if why != remedy.Idle {
+			r.Others[m.Name] = why
 		}
 	}
 	r.Tried = append(r.Tried, y.checksOfTokens(r.Tried)...)
-	if !slices.ContainsFunc(r.Tried, func(x trial.Tried) bool { return worth(x) == 0 }) {
+	if !slices.ContainsFunc(r.Tried, func(x remedy.Effect) bool { return worth(x) == 0 }) {
 		r.Tried = append(r.Tried, y.pairs(acted)...)
 	}
-	slices.SortStableFunc(r.Tried, func(a, b trial.Tried) int {
+	slices.SortStableFunc(r.Tried, func(a, b remedy.Effect) int {
 		return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(len(b.Gone), len(a.Gone)))
 	})
 	return r, y.err
 }
 
+// TryThese tries these remedies together, as Try does. why is "" if they have an effect.
+func TryThese(ctx context.Context, on Runner, t trial.Result, e history.Evidence, scratch string, names ...string) (x remedy.Effect, why remedy.Why, err error) {
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	y := newTrying(ctx, ctx, on, t, e, scratch)
+	x, why = y.try(names...)
+	return x, why, y.err
+}
+
 // worth orders effects: those that are enough come first, and among them those of real measures.
-func worth(t trial.Tried) int {
+func worth(x remedy.Effect) int {
 	switch {
-	case !t.Enough():
+	case !x.Enough():
 		return 2
-	case slices.ContainsFunc(t.Remedies, func(name string) bool { m, _ := remedy.Named(name); return m.Rarer }):
+	case !x.Real():
 		return 1
 	}
 	return 0
@@ -84,26 +101,49 @@ func worth(t trial.Tried) int {
 // trying tries remedies on one trial.
 type trying struct {
 	ctx      context.Context
+	budget   context.Context // a trial that has begun does not end with it: killing its process would take longer
 	on       Runner
 	trial    trial.Result
 	evidence history.Evidence
 	varied   []trial.Spec
+	shown    int // how many of varied show the violation without a remedy
 	scratch  string
-	err      error // the first failure of the harness
+
+	mu  sync.Mutex
+	err error // the first failure of the harness
 }
 
-// run runs a trial with remedies in force. ok is false if it proves nothing.
+// fail notes a failure of the harness, if err is one, and reports whether there is any.
+func (y *trying) fail(err error) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.err = cmp.Or(y.err, err)
+	return y.err != nil
+}
+
+func newTrying(ctx, budget context.Context, on Runner, t trial.Result, e history.Evidence, scratch string) *trying {
+	y := &trying{ctx: ctx, budget: budget, on: on, trial: t, evidence: e, scratch: scratch}
+	y.varied, y.shown = y.variations()
+	return y
+}
+
+// run runs a trial with remedies in force. ok is false if it could not be run or judged.
 func (y *trying) run(s trial.Spec, keep bool, names ...string) (t trial.Result, ok bool) {
-	if y.err = cmp.Or(y.err, y.ctx.Err()); y.err != nil {
+	if y.fail(y.ctx.Err()) || y.budget.Err() != nil {
 		return t, false
 	}
 	s.Remedies = names
-	d, err := y.on.Run(y.ctx, trial.Task{Spec: s, Folder: y.scratch, Keep: keep, Drop: !keep}, nil)
+	d, err := y.on.Run(y.ctx, trial.Task{Spec: s, Folder: y.folder(names), Keep: keep, Drop: !keep}, nil)
 	if err != nil {
-		y.err = fmt.Errorf("try remedies: %w", err)
+		y.fail(fmt.Errorf("try remedies: %w", err))
 		return t, false
 	}
-	return d.Trial, d.Trial.Err == "" && !d.Stalled && d.Trial.Outcome != trial.Unknown
+	return d.Trial, d.Trial.Err == "" && !d.Stalled
+}
+
+// folder returns the folder of a trial with remedies in force.
+func (y *trying) folder(names []string) string {
+	return filepath.Join(y.scratch, strings.Join(names, "+"))
 }
 
 // mostPairs is the maximum of pairs that are told.
@@ -111,66 +151,99 @@ const mostPairs = 2
 
 // checksOfTokens tries a unique token together with each owner check that has no effect alone: without it, a check may
 // compare equal values. It leaves out what the token does alone.
-func (y *trying) checksOfTokens(alone []trial.Tried) (all []trial.Tried) {
+func (y *trying) checksOfTokens(alone []remedy.Effect) (all []remedy.Effect) {
 	for _, check := range []string{remedy.OwnRelease, remedy.OwnRenewal} {
-		if slices.ContainsFunc(alone, func(x trial.Tried) bool { return x.Name() == check }) {
+		if slices.ContainsFunc(alone, func(x remedy.Effect) bool { return x.Name() == check }) {
 			continue
 		}
-		tried, _ := y.try(check, remedy.UniqueToken)
-		if tried != nil && !slices.ContainsFunc(alone, func(x trial.Tried) bool { return x.Name() == remedy.UniqueToken && covers(x, *tried) }) {
-			all = append(all, *tried)
+		tried, why := y.try(check, remedy.UniqueToken)
+		if why == "" && !slices.ContainsFunc(alone, func(x remedy.Effect) bool { return x.Name() == remedy.UniqueToken && covers(x, tried) }) {
+			all = append(all, tried)
 		}
 	}
 	return all
 }
 
 // covers reports whether what is gone with b is also gone with a.
-func covers(a, b trial.Tried) bool {
-	return !slices.ContainsFunc(b.Gone, func(oracle string) bool { return !slices.Contains(a.Gone, oracle) })
+func covers(a, b remedy.Effect) bool {
+	return !slices.ContainsFunc(b.Gone, func(violation string) bool { return !slices.Contains(a.Gone, violation) })
 }
 
 // pairs tries two remedies together, of those that act alone. It returns pairs that are enough.
-func (y *trying) pairs(acted []string) (all []trial.Tried) {
+func (y *trying) pairs(acted []string) (all []remedy.Effect) {
+	var pairs [][]string
 	for i, a := range acted {
 		for _, b := range acted[:i] {
-			names := []string{a, b}
-			remedy.Sort(names)
-			tried, _ := y.try(names...)
-			if tried != nil && tried.Enough() && len(all) < mostPairs {
-				all = append(all, *tried)
-			}
+			pairs = append(pairs, []string{a, b})
+			remedy.Sort(pairs[len(pairs)-1])
+		}
+	}
+	for _, x := range y.each(len(pairs), func(i int) []string { return pairs[i] }) {
+		if x.why == "" && x.Enough() && len(all) < mostPairs {
+			all = append(all, x.Effect)
 		}
 	}
 	return all
 }
 
-// try tries remedies together; tried is nil if they have no effect.
-func (y *trying) try(names ...string) (tried *trial.Tried, acts bool) {
-	t, ok := y.run(y.trial.Spec, false, names...)
-	if !ok || t.Acted == nil || t.Acted.Times == 0 {
-		return nil, false
+// outcome is what try returns.
+type outcome struct {
+	remedy.Effect
+	why remedy.Why
+}
+
+// each tries sets of remedies at the same time, as many as the runner can.
+func (y *trying) each(n int, names func(int) []string) []outcome {
+	all := make([]outcome, n)
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() { all[i].Effect, all[i].why = y.try(names(i)...) })
 	}
-	effect := y.effect(t)
-	effect.Remedies = names
-	if len(effect.Gone) == 0 || !t.Exercised() && y.trial.Exercised() && !slices.ContainsFunc(names, stops) || !y.sameBefore(names) {
-		return nil, true
+	running.Wait()
+	return all
+}
+
+// try tries remedies together. why is "" if they have an effect.
+func (y *trying) try(names ...string) (x remedy.Effect, why remedy.Why) {
+	x.Remedies = names
+	defer func() {
+		if y.budget.Err() != nil && why == remedy.Undecided {
+			why = remedy.NoTime
+		}
+	}()
+	t, ok := y.run(y.trial.Spec, true, names...)
+	switch {
+	case !ok:
+		return x, remedy.Undecided
+	case t.Acted == nil || t.Acted.Times == 0:
+		return x, remedy.Idle
+	}
+	y.compare(&x, t)
+	switch {
+	case len(x.Gone)+len(x.Undecided) == 0:
+		return x, remedy.InVain
+	case !t.Exercised() && y.trial.Exercised() && !slices.ContainsFunc(names, stops):
+		return x, remedy.Missed
+	case !y.sameBefore(names, *t.Acted):
+		return x, remedy.Differs
 	}
 	for _, s := range y.varied {
+		if len(x.Gone) == 0 {
+			break
+		}
 		varied, ok := y.run(s, false, names...)
 		if !ok {
-			return nil, true
+			return x, remedy.Undecided
 		}
-		for _, f := range varied.Flaws {
-			if i := slices.Index(effect.Gone, f.Oracle); i >= 0 {
-				effect.Gone = slices.Delete(effect.Gone, i, i+1)
-				effect.Left = append(effect.Left, f)
-			}
-		}
+		y.recheck(&x, varied)
 	}
-	if len(effect.Gone) == 0 {
-		return nil, true
+	switch {
+	case len(x.Gone) > 0:
+		return x, ""
+	case len(x.Undecided) > 0:
+		return x, remedy.Undecided
 	}
-	return &effect, true
+	return x, remedy.InVain
 }
 
 func stops(name string) bool {
@@ -178,46 +251,103 @@ func stops(name string) bool {
 	return m.Stops
 }
 
-// effect compares the flaws of a treated trial with those of the trial.
-func (y *trying) effect(treated trial.Result) (effect trial.Tried) {
-	for _, f := range y.trial.Flaws {
-		if !slices.ContainsFunc(treated.Flaws, ofOracle(f.Oracle)) && !slices.Contains(effect.Gone, f.Oracle) {
-			effect.Gone = append(effect.Gone, f.Oracle)
+// compare fills in what a treated trial shows.
+func (y *trying) compare(x *remedy.Effect, treated trial.Result) {
+	before, now := violations(y.trial), violations(treated)
+	for _, v := range before {
+		switch {
+		case slices.ContainsFunc(now, v.persists):
+			x.Left = append(x.Left, v.name())
+		case !undecided(treated, v.Oracle):
+			x.Gone = append(x.Gone, v.name())
 		}
 	}
-	for _, f := range treated.Flaws {
-		if slices.ContainsFunc(y.trial.Flaws, ofOracle(f.Oracle)) {
-			effect.Left = append(effect.Left, f)
-		} else {
-			effect.Instead = append(effect.Instead, f)
+	for _, v := range now {
+		if !slices.ContainsFunc(before, func(b violation) bool { return b.Oracle == v.Oracle && b.Forever == v.Forever }) {
+			x.Instead = append(x.Instead, v.text())
 		}
 	}
-	return effect
-}
-
-func ofOracle(name string) func(trial.Flaw) bool {
-	return func(f trial.Flaw) bool { return f.Oracle == name }
-}
-
-// sameBefore reports whether the treated trial is the same as the trial until a remedy first acts.
-func (y *trying) sameBefore(names []string) bool {
-	t, ok := y.run(y.trial.Spec, true, names...)
-	if !ok {
-		return false
+	for _, v := range treated.Verdicts {
+		if v.Result == checker.Unknown && !undecided(y.trial, v.Oracle) {
+			x.Undecided = append(x.Undecided, v.Oracle)
+		}
 	}
-	record, err := trial.LoadRecord(y.scratch)
-	if err != nil {
-		y.err = cmp.Or(y.err, err)
+}
+
+// recheck takes back what is not gone in a treated variation.
+func (y *trying) recheck(x *remedy.Effect, varied trial.Result) {
+	now := violations(varied)
+	x.Gone = slices.DeleteFunc(x.Gone, func(name string) bool {
+		i := slices.IndexFunc(violations(y.trial), func(v violation) bool { return v.name() == name })
+		v := violations(y.trial)[i]
+		switch {
+		case slices.ContainsFunc(now, v.persists):
+			x.Left = append(x.Left, name)
+		case !undecided(varied, v.Oracle):
+			return false
+		case !slices.Contains(x.Undecided, v.Oracle):
+			x.Undecided = append(x.Undecided, v.Oracle)
+		}
+		return true
+	})
+}
+
+// violation is what one oracle finds in a trial: its worst flaw.
+type violation trial.Flaw
+
+// violations returns a violation for each violated oracle.
+func violations(t trial.Result) (all []violation) {
+	for _, f := range t.Flaws {
+		i := slices.IndexFunc(all, func(v violation) bool { return v.Oracle == f.Oracle })
+		if i < 0 {
+			all = append(all, violation(f))
+		} else if f.Forever && !all[i].Forever {
+			all[i] = violation(f)
+		}
+	}
+	return all
+}
+
+// persists reports whether a violation of a treated trial is at least as bad.
+func (v violation) persists(now violation) bool {
+	return now.Oracle == v.Oracle && (now.Forever || !v.Forever)
+}
+
+func (v violation) name() string {
+	if v.Forever {
+		return v.Oracle + " for ever"
+	}
+	return v.Oracle
+}
+
+func (v violation) text() string {
+	text := v.Oracle + " by " + v.Cause
+	if v.Forever {
+		text += ", for ever"
+	}
+	return text
+}
+
+// undecided reports whether an oracle allows no verdict.
+func undecided(t trial.Result, oracle string) bool {
+	return slices.ContainsFunc(t.Verdicts, func(v checker.Verdict) bool { return v.Oracle == oracle && v.Result == checker.Unknown })
+}
+
+// sameBefore reports whether the treated trial, which is stored, is the same as the trial until a remedy
+// first acted.
+func (y *trying) sameBefore(names []string, acted remedy.Acted) bool {
+	record, err := trial.LoadRecord(y.folder(names))
+	if y.fail(err) {
 		return false
 	}
 	before := func(e history.Evidence) (seen []string) {
 		for _, o := range e.Ops {
-			if o.Time < t.Acted.First {
+			if o.Time < acted.First {
 				seen = append(seen, fmt.Sprint(o.Time, o.Process, o.F, o.Type, o.Lock, o.Value))
 			}
 		}
 		for _, c := range e.Commands {
-			if c.Sent < t.Acted.First {
+			if c.Sent < acted.First {
 				seen = append(seen, fmt.Sprint(c.Sent, c.Client, c.Node, c.Conn, c.Args))
 			}
 		}

@@ -60,16 +60,20 @@ func TestWhatRemediesDo(t *testing.T) {
 		{"set-nx-px", "node-clock", []string{remedy.Clocks}, []string{remedy.Durable}},
 		{"set-nx-px", "client-pause", []string{remedy.StopsAtDeadline}, []string{remedy.OwnRelease}},
 		{"set-nx-px", "client-crash", nil, []string{remedy.NoOrphan}}, // a crashed client releases nothing
+		{"setnx", "lost-reply", []string{remedy.Expiry}, []string{remedy.OwnRelease}},
+		{"getset", "client-pause", nil, []string{remedy.UniqueToken}}, // the value is the time at which the lease ends
+		{"redisson-lease", "delay", []string{remedy.OwnRelease + "+" + remedy.UniqueToken}, []string{remedy.OwnRelease}},
+		{"rw-hash", "slow-work", []string{remedy.OwnRelease}, nil}, // of the fields of a hash
 	} {
 		t.Run(c.lock+" "+c.fault, func(t *testing.T) {
 			t.Parallel()
 			on := &here{}
 			r, e := minimal(t, on, c.lock, c.fault)
-			got, err := remedies.Try(t.Context(), on, r, e, filepath.Join(t.TempDir(), "scratch"))
+			got, err := remedies.Try(t.Context(), t.Context(), on, r, e, filepath.Join(t.TempDir(), "scratch"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			effects := map[string]trial.Tried{}
+			effects := map[string]remedy.Effect{}
 			for _, x := range got.Tried {
 				effects[x.Name()] = x
 			}

@@ -29,14 +29,14 @@ func (y *trying) variations() (best []trial.Spec, shown int) {
 		for i := range specs {
 			specs[i] = j.vary(y.trial.Spec, uint64(i+1))
 			t, ok := y.run(specs[i], false)
-			if ok && slices.ContainsFunc(t.Flaws, ofOracle(y.trial.Flaws[0].Oracle)) {
+			if ok && slices.ContainsFunc(t.Flaws, func(f trial.Flaw) bool { return f.Oracle == y.trial.Flaws[0].Oracle }) {
 				n++
 			}
 		}
 		if n > shown {
 			best, shown = specs, n
 		}
-		if 2*n >= mostVariations || y.err != nil {
+		if 2*n >= mostVariations || y.budget.Err() != nil || y.fail(nil) {
 			break
 		}
 	}
@@ -49,13 +49,20 @@ func (j jitter) vary(s trial.Spec, n uint64) trial.Spec {
 	if j.seed {
 		s.Seed = (s.Seed + n) % trial.MaxSeed
 	}
+	change := func(d *time.Duration) {
+		*d = time.Duration(float64(*d) * (1 - j.times/2 + j.times*r.Float64())).Round(time.Microsecond)
+	}
+	if len(s.Options.Script) == 0 {
+		change(&s.Options.Hold)
+		change(&s.Options.Rest)
+	}
 	s.Options.Script = slices.Clone(s.Options.Script)
 	for c, sections := range s.Options.Script {
 		s.Options.Script[c] = slices.Clone(sections)
 		for i := range sections {
 			x := &s.Options.Script[c][i]
 			for _, d := range []*time.Duration{&x.Hold, &x.Rest, &x.Retry} {
-				*d = time.Duration(float64(*d) * (1 - j.times/2 + j.times*r.Float64())).Round(time.Microsecond)
+				change(d)
 			}
 		}
 	}

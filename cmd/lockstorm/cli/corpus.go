@@ -174,7 +174,7 @@ func corpusDiffCommand(a *app) *cobra.Command {
 		Use:   "diff",
 		Short: "Tell, fact by fact, what this build says differently from the corpus",
 		Long: `Diff runs every trial of the corpus again, and says what comes out differently:
-verdict, cause, broken assumption, remedy, smallest trial. It also judges the
+verdict, cause, broken assumption, smallest trial. It also judges the
 trials that were recorded on real Redis, from their files. Other bytes of
 histories alone are no difference.`,
 		Example: `  lockstorm corpus diff

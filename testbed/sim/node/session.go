@@ -79,6 +79,7 @@ func (s *Session) Exec(now time.Time, args []string) (reply []byte, pushes []Pus
 	} else {
 		s.command(args)
 	}
+	n.giveLife()
 	n.tracking.broadcast()
 	n.report(history.ByCommand)
 	n.current = nil

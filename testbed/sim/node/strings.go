@@ -19,10 +19,7 @@ var stringCommands = map[string]handler{
 		if !ok {
 			return c.fail(wrongType)
 		}
-		if exists && c.distinct(c.args[1], value) {
-			value = "another attempt's " + value
-		}
-		return c.bulkIf(exists, value)
+		return c.bulkIf(exists, c.distinct(c.args[1], value))
 	},
 	"set": call.set,
 	"setnx": func(c call) written {

@@ -21,6 +21,9 @@ func (c call) typed() written {
 	if c.command.name == "lindex" && !c.db.Exists(c.args[1]) {
 		return c.null() // whatever the index
 	}
+	if c.command.name == "hdel" && c.keepsFields(c.args[1], c.args[2:]) {
+		return c.int(0)
+	}
 	c.drew = c.drew || c.command.is(random)
 	c.dispatch(spelled(c.command, c.args))
 	if c.command.is(unordered) {
