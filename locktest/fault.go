@@ -17,6 +17,7 @@ import (
 	"github.com/lockstorm/lockstorm/nemesis"
 	"github.com/lockstorm/lockstorm/reports/story"
 	"github.com/lockstorm/lockstorm/trial"
+	"github.com/lockstorm/lockstorm/trial/remedies"
 	"github.com/lockstorm/lockstorm/trial/shrink"
 )
 
@@ -220,7 +221,7 @@ func (s *session) minimize(ctx context.Context, v *Violation, worst trial.Result
 	default:
 		return fmt.Errorf("locktest: %w", err)
 	}
-	v.Story, err = storyOf(v.folder)
+	v.Story, err = s.storyOf(ctx, v.folder)
 	return err
 }
 
@@ -243,13 +244,24 @@ func (s *session) rerun(ctx context.Context, spec trial.Spec, folder string) (tr
 // storyWidth is the width of stories in columns.
 const storyWidth = 100
 
-// storyOf returns the story of a stored trial.
-func storyOf(folder string) (string, error) {
+// remedyTime is the time for trying remedies.
+const remedyTime = 2 * time.Second
+
+// storyOf returns the story of a stored trial. It tries remedies on the first trial that is told, if there is time.
+func (s *session) storyOf(ctx context.Context, folder string) (string, error) {
+	if s.tries {
+		s.tries = false
+		budget, cancel := context.WithTimeout(ctx, remedyTime)
+		defer cancel()
+		if err := remedies.Stored(ctx, budget, s.pool, folder); err != nil {
+			return "", fmt.Errorf("locktest: %w", err)
+		}
+	}
 	t, e, err := trial.Load(folder)
 	if err != nil {
 		return "", fmt.Errorf("locktest: %w", err)
 	}
-	told := story.Trial{Title: t.Spec.Title(), Verdicts: t.Verdicts, Evidence: e}
+	told := story.Trial{Title: t.Spec.Title(), Verdicts: t.Verdicts, Evidence: e, Remedied: t.Remedied}
 	for _, f := range t.Flaws {
 		told.Declared = append(told.Declared, locks.Flaw{Oracle: f.Oracle, Cause: f.Cause, Kind: f.Kind})
 	}

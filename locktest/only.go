@@ -61,6 +61,6 @@ func (s *session) only(ctx context.Context, fault string) (FaultResult, error) {
 	v := f.Violation
 	v.Seed, v.Replay, v.spec, v.folder, v.unshrunk = s.Seed, s.Replay, t.Spec, folder, true
 	v.Title, v.Shrunk = titleOf(v.Flaws[0]), "not shrunk: only this trial was to run"
-	v.Story, err = storyOf(folder)
+	v.Story, err = s.storyOf(ctx, folder)
 	return f, err
 }

@@ -63,7 +63,7 @@ func (r *runner) judge(t *testing.T, a rerunTrial, what string) (ok bool) {
 }
 
 func (r *runner) storyOf(t *testing.T, a rerunTrial) string {
-	text, err := storyOf(a.folder)
+	text, err := r.session.storyOf(t.Context(), a.folder)
 	if err != nil {
 		t.Fatal(err)
 	}

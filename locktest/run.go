@@ -102,7 +102,11 @@ func (r *runner) processes(l lock, call int) (*session, error) {
 		return nil, fmt.Errorf("locktest: %w", err)
 	}
 	parallel := runtime.GOMAXPROCS(0)
-	return newSession(l, worker.NewProcesses(append([]string{path}, arguments(r.t)...), []string{workerEnv + "=" + workerName(r.t, call)}, parallel), parallel)
+	s, err := newSession(l, worker.NewProcesses(append([]string{path}, arguments(r.t)...), []string{workerEnv + "=" + workerName(r.t, call)}, parallel), parallel)
+	if err == nil {
+		s.tries = true
+	}
+	return s, err
 }
 
 // arguments returns the arguments with which the test binary runs only this test.

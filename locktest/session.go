@@ -38,6 +38,8 @@ type session struct {
 	attempts   []attempt      // of the last trial of findTraits whose workload is not cancel
 	// renewing: the lock was seen to renew its lease, although no option promises that.
 	renewing bool
+	// tries: remedies are to be tried on the first trial that is told, since a panic would not end this process.
+	tries bool
 }
 
 // reportedFlaw is a violation whose story is told: by the result of a fault, or by a saved trial.

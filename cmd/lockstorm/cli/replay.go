@@ -21,6 +21,7 @@ import (
 	measured "github.com/lockstorm/lockstorm/checker/progress"
 	"github.com/lockstorm/lockstorm/history"
 	"github.com/lockstorm/lockstorm/internal/input"
+	"github.com/lockstorm/lockstorm/internal/wording"
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/reports"
 	"github.com/lockstorm/lockstorm/reports/story"
@@ -58,7 +59,9 @@ With a folder, the trial's hash is compared with the one in verdict.json, and wi
 the hash of the files in the folder. Without a folder, --hash gives the expected hash.
 
 With --remedy, the same trial runs with a remedy in force that the lock does not
-have (lockstorm list remedies): is the violation gone?`,
+have (lockstorm list remedies). The first line says whether the violation is gone.
+Otherwise, and without --quiet and --json, all remedies are tried on a violated
+trial of the simulation, and the story tells those that help.`,
 		Example: `  lockstorm replay docs/counterexamples/redlock-client-pause
   lockstorm replay --lock set-nx-px --fault client-pause
   lockstorm replay --lock redlock --fault chaos --seed 7
@@ -211,7 +214,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) (err err
 	if f.ClientCommand, err = clientProgram(f.ClientsAs); err != nil {
 		return err
 	}
-	r := campaign.Replay{Testbed: tb, Spec: before.spec, Dir: f.out}
+	r := campaign.Replay{Testbed: tb, Spec: before.spec, Dir: f.out, Try: len(f.remedies) == 0 && !f.quiet && !f.json}
 	comparable := choice.Virtual && len(f.remedies) == 0 && (len(args) == 0 || before.spec.Testbed == choice.Name)
 	if len(args) == 0 {
 		if r.Spec, err = f.plan(ctx, tb); err != nil {
@@ -238,6 +241,11 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) (err err
 	if len(args) == 0 && f.schedule == "" {
 		x.campaignSeed = f.Seed
 	}
+	if len(f.remedies) > 0 && !f.json {
+		if err := a.whetherGone(ctx, r, result); err != nil {
+			return err
+		}
+	}
 	if err := a.showReplay(*f, result, evidence, x); err != nil {
 		return err
 	}
@@ -263,13 +271,23 @@ func (a *app) runReplay(ctx context.Context, r campaign.Replay, f *replayFlags) 
 	return result, evidence, err
 }
 
-// folderOf returns the folder of a stored trial. The path is one of the folder's files or the
-// folder itself.
-func folderOf(path string) string {
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		return filepath.Dir(path)
+// whetherGone says in a line what the remedies of the spec do about the violation that the trial shows without them.
+func (a *app) whetherGone(ctx context.Context, r campaign.Replay, treated trial.Result) error {
+	names := r.Spec.Remedies
+	r.Spec.Remedies = nil
+	x, why, flaws, err := r.Remedy(ctx, names...)
+	if err != nil {
+		return err
 	}
-	return path
+	text := strings.Trim(string(why)+": "+x.Words(), ": ")
+	switch {
+	case !flaws:
+		text = "the trial shows no violation without it"
+	case why == remedy.Idle:
+		text = string(why)
+	}
+	a.say(a.stdout, "with %s: %s; it acted %d %s", wording.List(names), text, treated.Acted.Times, wording.Plural(treated.Acted.Times, "time"))
+	return nil
 }
 
 // openReplay opens the trial's testbed. A trial from a folder runs on its original testbed with
@@ -334,15 +352,16 @@ func (a *app) showReplay(f replayFlags, t trial.Result, e history.Evidence, x co
 		return printJSON(a.stdout, r)
 	}
 	if f.quiet {
-		a.say(a.stdout, "%s", x.words())
+		if t.Acted == nil {
+			a.say(a.stdout, "%s", x.words())
+		}
 		return nil
 	}
 	a.say(a.stdout, "%s under %s, %s, %s, %s, on testbed %s (%s): %d operations, %d commands",
 		t.Spec.Lock, t.Spec.Fault, t.Spec.Workload, t.Spec.Title(), x.seeds(t.Spec), t.Spec.Testbed, t.Spec.Topology, t.Ops, t.Commands)
 	a.say(a.stdout, "hash %s", t.Hash)
-	a.say(a.stdout, "%s", x.words())
-	if t.Acted != nil {
-		a.say(a.stdout, "%s", reports.InForce(t))
+	if t.Acted == nil {
+		a.say(a.stdout, "%s", x.words())
 	}
 	fmt.Fprintln(a.stdout)
 	a.verdicts(t)

@@ -208,9 +208,23 @@ func TestReplayTellsAndStoresWhatHappened(t *testing.T) {
 		t.Error(err)
 	}
 	code, stdout, stderr := lockstorm(t, "replay", dir)
-	for _, part := range []string{"violated: bug (exclusion by race", "both did until", "Which assumption broke:", "What would have prevented it (not tried):"} {
+	for _, part := range []string{"violated: bug (exclusion by race", "both did until", "Which assumption broke:", "What would have prevented it:", "(tried: the violation is gone)"} {
 		if code != 0 || !strings.Contains(stdout, part) {
 			t.Errorf("exit code %d, stderr %q; %q is missing:\n%s", code, stderr, part, stdout)
+		}
+	}
+}
+
+func TestReplayWithARemedySaysFirstWhetherTheViolationIsGone(t *testing.T) {
+	for _, test := range []struct{ remedies, want string }{
+		{"atomic-take", "with atomic-take: the violation is gone; it acted "},
+		{"fenced-resource", "with fenced-resource: only the violation of resource is gone, that of exclusion and ownership is left; "},
+		{"unique-token", "with unique-token: here it had nothing to do; "},
+		{"owner-checked-release,unique-token", "with owner-checked-release and unique-token: in vain: the violation of exclusion, ownership and resource is left; "},
+	} {
+		code, stdout, stderr := lockstorm(t, "replay", "--lock", "exists-set", "--fault", "client-pause", "--remedy", test.remedies)
+		if code != 0 || !strings.HasPrefix(stdout, test.want) {
+			t.Errorf("%s: exit code %d, stderr %q; got\n%s\nwant it to begin with\n%s", test.remedies, code, stderr, stdout, test.want)
 		}
 	}
 }

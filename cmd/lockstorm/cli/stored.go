@@ -22,11 +22,18 @@ type stored struct {
 	differs error
 }
 
+// folderOf returns the folder of a stored trial. The path is one of the folder's files or the
+// folder itself.
+func folderOf(path string) string {
+	if info, err := os.Stat(packed.Find(path)); err == nil && !info.IsDir() {
+		return filepath.Dir(path)
+	}
+	return path
+}
+
 // readStored reads a trial's folder. The path may also be a file in that folder.
 func readStored(path string) (s stored, err error) {
-	if info, err := os.Stat(packed.Find(path)); err == nil && !info.IsDir() {
-		path = filepath.Dir(path)
-	}
+	path = folderOf(path)
 	err = packed.ReadJSON(filepath.Join(path, trial.SpecFile), &s.spec)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
