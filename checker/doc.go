@@ -5,7 +5,7 @@
 // package progress; both read a Case, the evidence prepared once.
 //
 // Exclusion is decided twice, by a sweep over believed holds and by porcupine on models of
-// locks: see package linear. The two share only the pairing of operations. If they
+// locks: see package linear. The two share the pairing of operations and the spans of holds. If they
 // disagree, the checker itself is wrong, and Judge reports that with ErrDisagree.
 //
 // The terms are:
