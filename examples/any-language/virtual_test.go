@@ -25,9 +25,7 @@ func TestTrialsAreTheSameOnOneProcessorAndOnTwo(t *testing.T) {
 			}))
 			defer locks.Unregister(id)
 			one, two := trialOn(t, id, 1), trialOn(t, id, 2)
-			if one != two && e.argv[0] == "node" {
-				t.Log("NOT TESTED: Node's trials differ on a busy machine (docs/any-language.md); the cause is not known")
-			} else if one != two {
+			if one != two {
 				t.Errorf("on one processor the trial's hash is %s, on two it is %s", one, two)
 			}
 		})

@@ -84,8 +84,9 @@ func clash(argv []string) func(context.Context, testbed.Env) error {
 }
 
 func TestTheSameTrialOfAnotherLanguageIsTheSameTwice(t *testing.T) {
-	// The second connects in a thread of its own; the third starts another program while it is connected.
-	for _, mode := range []string{"", "thread", "helper"} {
+	// The second connects in a thread of its own; the third starts another program while it is connected; the last
+	// closes its connection past the C library.
+	for _, mode := range []string{"", "thread", "helper", "raw"} {
 		argv := command(t, mode)
 		first, err := simulate(t, 2, clash(argv))
 		if err != nil {

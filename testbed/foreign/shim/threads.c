@@ -351,6 +351,8 @@ long syscall(long number, ...) {
 		return getrandom((void *)a, b, c);
 	if (number == SYS_gettid)
 		return gettid();
+	if (number == SYS_close) /* libuv */
+		return close(a);
 	if (number == SYS_futex && virtual() &&
 	    (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET || command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET))
 		return futex((int *)a, b, c, (const struct timespec *)d);
