@@ -77,7 +77,7 @@ func TestTheLocksOwnKeyIsNoRecord(t *testing.T) {
 			s.asks(20, 1, history.Fail, []string{"2", "INCR", "fence"}, []string{"OK", "SET", "lock", "t1", "XX", "PX", "1000"})
 			s.cmd(25, 2, "OK", "SET", "fence", "0")
 			s.nemesis(40, crash(0))
-		}, []string{"ownership: race"}},
+		}, []string{"ownership: foreign-delete", "ownership: race"}},
 		{"a refused asker that wrote over it, with a record of who was granted it last", "set-nx-px", func(s *story) {
 			for i, token := range []string{"t0", "t1"} {
 				at := 10 + 20*float64(i)
