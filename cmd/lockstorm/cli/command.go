@@ -22,6 +22,7 @@ import (
 	"github.com/lockstorm/lockstorm/locks"
 	"github.com/lockstorm/lockstorm/testbed"
 	"github.com/lockstorm/lockstorm/testbed/foreign"
+	"github.com/lockstorm/lockstorm/testbed/process"
 	"github.com/lockstorm/lockstorm/testbed/sim"
 	"github.com/lockstorm/lockstorm/trial"
 )
@@ -57,8 +58,8 @@ func (f commandFlags) words() []string {
 }
 
 // open registers the command's lock and returns its name; "" if there is none. It starts one client,
-// which says what the lock can do.
-func (f commandFlags) open(ctx context.Context) (id string, err error) {
+// which says what the lock can do, in virtual time if the testbed has that.
+func (f commandFlags) open(ctx context.Context, on string) (id string, err error) {
 	if f.client == "" {
 		if f.id != "" {
 			return "", input.Errorf("--client-id %s: expected --client too", f.id)
@@ -72,7 +73,7 @@ func (f commandFlags) open(ctx context.Context) (id string, err error) {
 	if l.ID == "" {
 		l.ID = commandName(l.Argv)
 	}
-	if l.Able, err = probe(ctx, l.Argv); err != nil {
+	if l.Able, err = probe(ctx, l.Argv, on); err != nil {
 		return "", input.Errorf("--client %s: %w", f.client, err)
 	}
 	text, err := json.Marshal(l)
@@ -143,9 +144,15 @@ func idOf(name string) string {
 	return strings.ToLower(strings.Trim(notOfID.ReplaceAllString(name, "-"), "._+-"))
 }
 
-// probe starts a client in a simulation without faults and returns what its lock can do.
-func probe(ctx context.Context, argv []string) (able foreign.Abilities, err error) {
-	tb := sim.New()
+// probe starts a client without faults and returns what its lock can do. What virtual time cannot carry is started
+// beside a redis-server, if the run's testbed is in real time.
+func probe(ctx context.Context, argv []string, name string) (able foreign.Abilities, err error) {
+	var tb testbed.Testbed = sim.New()
+	if choice, err := testbeds.choice(name); err == nil && !choice.Virtual {
+		if tb, err = process.New(process.Options{}); err != nil {
+			return able, fmt.Errorf("start it once, to learn what its lock can do: %w", err)
+		}
+	}
 	err = tb.Run(ctx, testbed.Setup{
 		Topology: testbed.Single, Clients: 1, Seed: 1, Limit: time.Hour,
 		Clock: tb.Clock(), Commands: func(history.Command) {},
@@ -159,7 +166,7 @@ func probe(ctx context.Context, argv []string) (able foreign.Abilities, err erro
 
 // openClient makes the lock of --client known. Without --locks, it is the only one.
 func (f *runFlags) openClient(cmd *cobra.Command) error {
-	id, err := f.client.open(cmd.Context())
+	id, err := f.client.open(cmd.Context(), f.Testbed)
 	if id != "" && !cmd.Flags().Changed("locks") {
 		f.locks = id
 	}

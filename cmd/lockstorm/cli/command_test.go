@@ -64,3 +64,41 @@ func TestTheStandardErrorOfAClientIsBesideItsHistory(t *testing.T) {
 		})
 	}
 }
+
+// refusing is a client in Go, which virtual time cannot carry, of a lock that is always busy.
+const refusing = `package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+func main() {
+	fmt.Println("{\"ready\":true}")
+	for in := json.NewDecoder(os.Stdin); ; {
+		var q struct{ ID int }
+		if in.Decode(&q) != nil {
+			return
+		}
+		fmt.Printf("{\"id\":%d,\"error\":\"busy\"}\n", q.ID)
+	}
+}
+`
+
+func TestAStaticClientRunsInRealTimeAlone(t *testing.T) {
+	source := file(t, "static.go", refusing)
+	program := strings.TrimSuffix(source, ".go")
+	build := exec.Command("go", "build", "-o", program, source)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	run := []string{"run", "--client", program, "--faults", "none", "--workloads", "mutex", "--trials", "1", "--duration", "1s", "--shrink", "0"}
+	if out, code := asLockstorm(t, append(run, "--store", t.TempDir())...); code != campaign.ExitUsage || !strings.Contains(out, "use --testbed process") {
+		t.Errorf("in virtual time: exit code %d\n%s", code, out)
+	}
+	if out, code := asLockstorm(t, append(run, "--store", t.TempDir(), "--testbed", "process")...); code != campaign.ExitUnknown || !strings.Contains(out, "1 trial in ") {
+		t.Errorf("on a redis-server: exit code %d\n%s", code, out)
+	}
+}

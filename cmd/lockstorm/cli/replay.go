@@ -71,7 +71,7 @@ trial of the simulation, and the story tells those that help.`,
 			if err := f.check(cmd.Flags(), args); err != nil {
 				return err
 			}
-			id, err := f.client.open(cmd.Context())
+			id, err := f.client.open(cmd.Context(), f.Testbed)
 			if err != nil {
 				return err
 			}

@@ -57,7 +57,7 @@ same way twice.`,
 			if out == "" {
 				out = filepath.Join(args[0], trial.MinimalFolder)
 			}
-			if _, err := client.open(cmd.Context()); err != nil {
+			if _, err := client.open(cmd.Context(), a.testbeds[0].Name); err != nil {
 				return err
 			}
 			return a.shrink(cmd.Context(), args[0], out, trials)
