@@ -42,14 +42,19 @@ func (r *reader) findResting() {
 //   - Such commands were answered like this, and the values of the keys name their owners, and not the command's
 //     client (namesOthers).
 //
-// A lock on a quorum may go on after a refusal.
+// A lock on a quorum may go on after a refusal. An EXEC that was answered nil took nothing, whether or not the key that
+// another client had changed still stood.
 func (r *reader) wasRefused(n *node, pos int, met []string) bool {
 	c, others := r.Commands[pos], []*Grant{}
+	undone := r.name(pos) == "EXEC" && c.Reply == "nil"
+	if undone {
+		met = r.lookedAt(n, pos)
+	}
 	for _, name := range met {
 		others = append(others, n.keys[name].carried()...)
 	}
 	granted := r.grantReplies()[r.kindOf(pos)]
-	if r.Claims.Quorum > 1 || len(others) == 0 || len(granted) == 0 || c.Replied == 0 ||
+	if r.Claims.Quorum > 1 || len(others) == 0 && !undone || len(granted) == 0 || c.Replied == 0 ||
 		slices.ContainsFunc(others, func(g *Grant) bool { return g.Client == c.Client }) {
 		return false
 	}
@@ -57,6 +62,18 @@ func (r *reader) wasRefused(n *node, pos int, met []string) bool {
 		return r.refuses(pos)
 	}
 	return !slices.ContainsFunc(others, func(g *Grant) bool { return !r.namesOthers(g, c) })
+}
+
+// lookedAt returns the keys of the node that the operation of the command at pos reached before it.
+func (r *reader) lookedAt(n *node, pos int) (reached []string) {
+	for name := range n.keys {
+		if slices.ContainsFunc(r.SentBy(r.Commands[pos].Op), func(at int) bool {
+			return at < pos && r.Commands[at].Node == n.name && r.Reaches(at, name)
+		}) {
+			reached = append(reached, name)
+		}
+	}
+	return reached
 }
 
 // namesOthers reports whether the grant's value has words that only its owner sent first, and none that the

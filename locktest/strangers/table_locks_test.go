@@ -84,6 +84,10 @@ var table = map[string]promised{
 
 	"watch-multi":      plain(),
 	"watch-multi-both": plain(),
+	"exec-unread": {
+		allowed: all(limits(), wrong(checker.FalseAnswer, "exclusion", "resource", "conduct")),
+		rows:    append(requiredLimits(), finds("none", "exclusion", checker.FalseAnswer), finds("none", "conduct", checker.FalseAnswer)),
+	},
 	"multi-unwatched": {
 		allowed: all(limits(), mistaken([]string{"client-pause", "node-pause", "delay", "node-restart", "failover", "split-brain", "eviction", "node-clock"},
 			checker.ForeignDelete, "ownership", "exclusion", "resource"),

@@ -18,6 +18,8 @@ func transactions() []Stranger {
 		})},
 		{ID: "watch-multi-both", Doc: "acquire: WATCH, EXISTS, MULTI, SET, EXEC; release: WATCH, GET, MULTI, DEL, EXEC", Right: true,
 			bind: of(func(l lease) locks.Lock { return steps{l.setWatched, l.deleteWatched} })},
+		{ID: "exec-unread", Doc: "acquire: WATCH, EXISTS, MULTI, SET, EXEC, without a look at what EXEC answered",
+			bind: of(func(l lease) locks.Lock { return steps{l.setUnread, l.deleteWatched} })},
 		{ID: "multi-unwatched", Doc: "the release compares before its transaction, without WATCH", bind: of(func(l lease) locks.Lock {
 			return steps{l.set, l.deleteUnwatched}
 		})},
@@ -26,6 +28,25 @@ func transactions() []Stranger {
 
 // setWatched takes the lock if no other client changes the key between EXISTS and SET.
 func (l lease) setWatched(ctx context.Context) (locks.Lease, error) {
+	held, err := l.setIn(ctx)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = locks.ErrBusy
+	}
+	return held, err
+}
+
+// setUnread is setWatched, but it takes a transaction that another client's change undid for a success.
+func (l lease) setUnread(ctx context.Context) (locks.Lease, error) {
+	held, err := l.setIn(ctx)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = nil
+	}
+	return held, err
+}
+
+// setIn looks at the watched key and sets it in a transaction. The error is redis.TxFailedErr if another client changed
+// the key in between.
+func (l lease) setIn(ctx context.Context) (locks.Lease, error) {
 	token, err := l.c.Token()
 	if err != nil {
 		return locks.Lease{}, err
@@ -40,9 +61,6 @@ func (l lease) setWatched(ctx context.Context) (locks.Lease, error) {
 		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Set(ctx, l.key, token, l.ttl).Err() })
 		return err
 	}, l.key)
-	if errors.Is(err, redis.TxFailedErr) {
-		err = locks.ErrBusy
-	}
 	return locks.Lease{Token: token}, err
 }
 
