@@ -270,12 +270,12 @@ func (t *teller) standing(x facts.Event) string {
 		switch {
 		case h.Client != x.Client || h.From > x.At || t.Finding.Lock != "" && h.Lock != t.Finding.Lock:
 		case h.To < x.At && h.ToWhy == account.ByRelease:
-			return fmt.Sprintf(": it had given its own back at %s", wording.Instant(h.To))
+			return fmt.Sprintf(": c%d had given its own lock back at %s", x.Client, wording.Instant(h.To))
 		default:
 			return ""
 		}
 	}
-	return ": it had none of its own"
+	return fmt.Sprintf(": c%d held no lock", x.Client)
 }
 
 // promotedWithoutKey returns the replica that was promoted after its primary had lost a key, if
