@@ -76,12 +76,17 @@ func together(waits []wait) (from, until time.Duration) {
 	return from, until
 }
 
-// silent reports whether the finding's clients sent no command to take the lock while they waited. Then they did not take
-// it when it was free, whether or not others did.
+// silent reports whether the finding's clients sent no command to take the lock while they waited, had none under way, such
+// as a BLPOP, and were not told to wait for that long. Then they did not take it when it was free, whether or not others did.
 func (rp *blockages) silent(f Finding, waits []wait) bool {
 	from, until := together(waits)
 	asked, ok := rp.askedInVain(f, from, until)
-	return ok && len(asked) == 0
+	underWay := slices.ContainsFunc(rp.Commands, func(c history.Command) bool {
+		p, acquiring := rp.Acquired(c.Op)
+		return acquiring && p.Invoke.Lock == f.Lock && slices.Contains(f.Clients, c.Client) && c.Sent < from && (c.Replied == 0 || c.Replied >= from)
+	})
+	_, _, told := rp.toldToWait(f, until)
+	return ok && len(asked) == 0 && !underWay && !told
 }
 
 // asleep completes a finding about clients that sent nothing for a free lock, and its reason, if Redis told

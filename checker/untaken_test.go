@@ -188,6 +188,11 @@ func TestAClientThatNeverAsksDoesNotStarve(t *testing.T) {
 			s.invoke(at, 1, history.FAcquire)
 			s.done(at+1, 1, history.Fail)
 		}), []string{"liveness: left-free"}},
+		{"its question of before is not answered", "set-nx-px", func(s *story) {
+			s.invoke(2, 1, history.FAcquire)
+			s.lost(3, 1, setPX("t")...)
+			beside(func(*story, float64, bool) {})(s)
+		}, []string{"liveness: starved"}},
 		{"it asks", "set-nx-px", beside(func(s *story, at float64, held bool) {
 			if held {
 				s.busy(at, 1, "nil", setPX("t")...)

@@ -230,7 +230,10 @@ func (t *running) storm(ctx context.Context, env testbed.Env, healed chan struct
 	if !t.watched {
 		begin()
 	}
-	group.Go(func() error { return t.clients(ctx, env, begin, healed) })
+	group.Go(func() error {
+		defer begin() // clients may end before all of them were ready
+		return t.clients(ctx, env, begin, healed)
+	})
 	group.Go(func() error {
 		select {
 		case <-ready:

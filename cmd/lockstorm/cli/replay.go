@@ -214,7 +214,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, args []string) (err err
 	if f.ClientCommand, err = clientProgram(f.ClientsAs); err != nil {
 		return err
 	}
-	r := campaign.Replay{Testbed: tb, Spec: before.spec, Dir: f.out, Try: len(f.remedies) == 0 && !f.quiet && !f.json}
+	r := campaign.Replay{Testbed: tb, Spec: before.spec, Dir: f.out, Try: len(f.remedies)+len(before.spec.Remedies) == 0 && !f.quiet && !f.json}
 	comparable := choice.Virtual && len(f.remedies) == 0 && (len(args) == 0 || before.spec.Testbed == choice.Name)
 	if len(args) == 0 {
 		if r.Spec, err = f.plan(ctx, tb); err != nil {
@@ -279,12 +279,14 @@ func (a *app) whetherGone(ctx context.Context, r campaign.Replay, treated trial.
 	if err != nil {
 		return err
 	}
-	text := strings.Trim(string(why)+": "+x.Words(), ": ")
+	text := string(why) // for any other reason, nothing was compared
 	switch {
 	case !flaws:
 		text = "the trial shows no violation without it"
-	case why == remedy.Idle:
-		text = string(why)
+	case why == "":
+		text = x.Words()
+	case why == remedy.InVain:
+		text += ": " + x.Words()
 	}
 	a.say(a.stdout, "with %s: %s; it acted %d %s", wording.List(names), text, treated.Acted.Times, wording.Plural(treated.Acted.Times, "time"))
 	return nil

@@ -45,7 +45,8 @@ func Read(e history.Evidence, lock string) Reading {
 	return r
 }
 
-// withEmpty adds, for each granted acquire that is part of no hold, the empty hold that it was.
+// withEmpty adds, for each granted acquire that is part of no hold and that its client released in the same instant,
+// the empty hold that it was.
 func withEmpty(holds []checker.Hold, pairs []history.Pair) []checker.Hold {
 	part := map[int]bool{} // of a hold: the index of an acquire's ok
 	for _, h := range holds {
@@ -54,12 +55,20 @@ func withEmpty(holds []checker.Hold, pairs []history.Pair) []checker.Hold {
 			part[i] = true
 		}
 	}
-	for _, p := range pairs {
-		if p.Invoke.F != history.FAcquire || p.Done() != history.OK || part[p.Complete.Index] {
+	for i, p := range pairs {
+		in, ok := p.Invoke, p.Complete
+		if in.F != history.FAcquire || p.Done() != history.OK || part[ok.Index] {
 			continue
 		}
-		ok := p.Complete
-		holds = append(holds, checker.Hold{Lock: ok.Lock, Mode: ok.Mode, Client: ok.Client, From: ok.Time, To: ok.Time, ToWhy: account.ByRelease, Acquire: ok.Index, End: -1})
+		end := slices.IndexFunc(pairs[i+1:], func(r history.Pair) bool {
+			return r.Invoke.F == history.FRelease && r.Invoke.Client == in.Client && r.Invoke.Lock == in.Lock && r.Invoke.Time == ok.Time
+		})
+		if end >= 0 {
+			holds = append(holds, checker.Hold{
+				Lock: in.Lock, Mode: in.Mode, Client: in.Client, From: ok.Time, To: ok.Time, ToWhy: account.ByRelease,
+				Acquire: ok.Index, End: pairs[i+1+end].Invoke.Index,
+			})
+		}
 	}
 	slices.SortStableFunc(holds, func(a, b checker.Hold) int { return cmp.Compare(a.From, b.From) })
 	return holds
