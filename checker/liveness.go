@@ -286,6 +286,21 @@ func (rp *blockages) wentRound(waits []wait, bound time.Duration) (r round, ok b
 	return r, r.grants > 0
 }
 
+// lastError returns the first line of the error with which the clients' last attempt ended; "" if it ended otherwise.
+func (rp *blockages) lastError(waits []wait) string {
+	var last *history.Op
+	for _, x := range waits {
+		if done := rp.Operation(x.ops[len(x.ops)-1]).Complete; done != nil && (last == nil || done.Time > last.Time) {
+			last = done
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(last.Error, "\n")
+	return line
+}
+
 // stuck explains from the post-mortem why clients never got a lock.
 func (rp *blockages) stuck(lock string, waits []wait, start, bound time.Duration) (findings []Finding, doubt account.Fact) {
 	var waiting []int
@@ -329,7 +344,7 @@ func (rp *blockages) stuck(lock string, waits []wait, start, bound time.Duration
 		if free, ok := rp.untaken(f, waits, bound-start); ok {
 			return []Finding{free}, account.Fact{}
 		}
-		doubt.What, doubt.Since = account.Unexplained, start
+		doubt.What, doubt.Since, doubt.Text = account.Unexplained, start, rp.lastError(waits)
 		return nil, doubt
 	}
 	if left.young {

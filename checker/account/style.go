@@ -101,6 +101,7 @@ var blanks = map[string]func(Style, lockAccount) string{
 	"model":  func(_ Style, a lockAccount) string { return a.Model },
 	"struck": func(_ Style, a lockAccount) string { return a.struck() },
 	"text":   func(_ Style, a lockAccount) string { return after(": ", a.Text) },
+	"errs":   func(_ Style, a lockAccount) string { return after("; the last attempt ended in the error: ", a.Text) },
 	"said":   func(_ Style, a lockAccount) string { return cmp.Or(a.Text, "no reason was recorded") },
 	"locks":  func(_ Style, a lockAccount) string { return strings.Join(a.Locks, ", ") },
 	"number": func(_ Style, a lockAccount) string { return a.number(0) },

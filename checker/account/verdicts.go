@@ -49,7 +49,7 @@ var (
 	NeverHealed   = fact("never-healed", "the run ended before its faults were healed")
 	LetInLate     = fact("let-in-late", "{who} got into {locks} only at {at}, after {until}, and no key explains the wait")
 	StillBelieved = fact("still-believed", "{who} was never let into {locks}, which {whom} still believed it held")
-	Unexplained   = fact("unexplained", "{all} never got into {locks} after {since}, though no key that was left behind explains it")
+	Unexplained   = fact("unexplained", "{all} never got into {locks} after {since}, though no key that was left behind explains it{errs}")
 	KeyYoung      = fact("key-young", "{all} did not get into {locks} before the run ended at {at}, though the key that is there is no older than the recipe claims")
 	NotLongEnough = fact("not-long-enough", "{all} did not get into {locks} before the run ended at {at}; the recipe had until {until}")
 )

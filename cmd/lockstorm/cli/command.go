@@ -164,12 +164,19 @@ func probe(ctx context.Context, argv []string, name string) (able foreign.Abilit
 	return able, err
 }
 
-// openClient makes the lock of --client known. Without --locks, it is the only one.
+// openClient makes the lock of --client known. Without --locks, it is the only one; --locks has to name it.
 func (f *runFlags) openClient(cmd *cobra.Command) error {
 	id, err := f.client.open(cmd.Context(), f.Testbed)
-	if id != "" && !cmd.Flags().Changed("locks") {
-		f.locks = id
+	if err != nil || id == "" {
+		return err
 	}
 	f.TestbedFlags = append(f.TestbedFlags, f.client.words()...)
+	if !cmd.Flags().Changed("locks") {
+		f.locks = id
+	}
+	recipes, err := campaign.Recipes(strings.Split(f.locks, ","))
+	if err == nil && !slices.ContainsFunc(recipes, func(r locks.Recipe) bool { return r.ID == id }) {
+		err = input.Errorf("--locks %s: expected %s too, the lock of --client", f.locks, id)
+	}
 	return err
 }

@@ -98,6 +98,9 @@ func TestAStaticClientRunsInRealTimeAlone(t *testing.T) {
 	if out, code := asLockstorm(t, append(run, "--store", t.TempDir())...); code != campaign.ExitUsage || !strings.Contains(out, "use --testbed process") {
 		t.Errorf("in virtual time: exit code %d\n%s", code, out)
 	}
+	if out, code := asLockstorm(t, append(run, "--testbed", "process", "--locks", "set-nx-px")...); code != campaign.ExitUsage || !strings.Contains(out, "expected static too") {
+		t.Errorf("with --locks that leave it out: exit code %d\n%s", code, out)
+	}
 	if out, code := asLockstorm(t, append(run, "--store", t.TempDir(), "--testbed", "process")...); code != campaign.ExitUnknown || !strings.Contains(out, "1 trial in ") {
 		t.Errorf("on a redis-server: exit code %d\n%s", code, out)
 	}
