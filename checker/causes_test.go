@@ -342,6 +342,18 @@ func TestCausesOfLocksThatClientsClocksDecide(t *testing.T) {
 			s.give(1200, 1, "1", s.cad("t1")...)
 			s.give(1300, 0, "0", s.cad("t0")...)
 		}, []string{"exclusion: client-clock"}},
+		{"the clock was ahead when the deadline was set during the acquire, and is right again", "fenced", func(s *story) {
+			s.invoke(9, 0, history.FAcquire)
+			s.nemesis(10, skew(10, 0, 1750))
+			s.cmd(12, 0, "1", s.script("set-and-count", []string{"lock", "lock:fence"}, "t0", "1000")...)
+			s.done(16, 0, history.OK, history.Lease{Token: "t0", Fence: 1, Deadline: ms(2760)})
+			s.nemesis(600, skew(600, 0, 0))
+			s.invoke(1099, 1, history.FAcquire)
+			s.cmd(1100, 1, "2", s.script("set-and-count", []string{"lock", "lock:fence"}, "t1", "1000")...)
+			s.done(1106, 1, history.OK, history.Lease{Token: "t1", Fence: 2, Deadline: ms(2099)})
+			s.give(1200, 1, "1", s.cad("t1")...)
+			s.give(1300, 0, "0", s.cad("t0")...)
+		}, []string{"exclusion: client-clock"}},
 	})
 }
 

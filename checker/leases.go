@@ -235,7 +235,11 @@ func (rp *endings) deadlineDelayed(g *keyspace.Grant, granted time.Duration) boo
 	if deadline == 0 || owner.Lease().Monotonic || !rp.Clocks[g.Client].SetIn(asked, granted) {
 		return false
 	}
-	due := deadline - rp.Clocks[g.Client].Ahead(asked)
+	ahead := rp.Clocks[g.Client].Ahead(asked)
+	if c := owner.Complete; c != nil && deadline-ahead > c.Time+rp.Claims.TTL {
+		ahead = rp.Clocks[g.Client].Ahead(c.Time) // the clock changed during the acquire, before the deadline was set by it
+	}
+	due := deadline - ahead
 	return rp.Clocks[g.Client].Before(deadline, max(g.End.At.Hi, due), granted)
 }
 
